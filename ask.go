@@ -1,0 +1,25 @@
+package oneloop
+
+import "context"
+
+// Ask puts a question to whoever watches the agent and waits for the answer.
+// A nil Ask means that nobody is there. It returns an error only when no
+// answer came, e.g. because ctx ended; whoever asked then takes it for no.
+type Ask func(ctx context.Context, q Question) (Answer, error)
+
+// Question is what is asked.
+type Question struct {
+	Kind   string   `json:"kind"`             // "tool", "trust", "host", "choice"
+	Title  string   `json:"title"`            // one line
+	Detail string   `json:"detail,omitempty"` // everything the answer depends on, e.g. the whole command
+	Reason string   `json:"reason,omitempty"` // why it is asked
+	Rule   string   `json:"rule,omitempty"`   // what "always" would allow from now on; empty: not offered
+	Call   *ToolUse `json:"call,omitempty"`   // the call it is about
+}
+
+// Answer is what came back.
+type Answer struct {
+	Allow  bool   `json:"allow"`
+	Always bool   `json:"always,omitempty"` // from now on, by Question.Rule
+	Reason string `json:"reason,omitempty"` // told to the model when it is a no
+}

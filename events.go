@@ -1,0 +1,47 @@
+package oneloop
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// Events runs a turn and yields its events, one at a time and in the order
+// they were emitted. The last pair carries the error of run, if there is one,
+// and no event.
+//
+// A consumer that stops early cancels the turn with [ErrInterrupted] and
+// waits for it to end. The end of ctx does not stop the events: those that
+// tell how the turn ended are still delivered.
+func Events(ctx context.Context, run func(ctx context.Context, emit func(Event)) error) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var (
+			events = make(chan Event)
+			gone   = make(chan struct{}) // closed when the consumer has left
+			err    error
+			wg     sync.WaitGroup
+		)
+		wg.Go(func() {
+			defer close(events)
+			err = run(ctx, func(e Event) {
+				select {
+				case events <- e:
+				case <-gone:
+				}
+			})
+		})
+		defer wg.Wait()
+		leave := sync.OnceFunc(func() { cancel(ErrInterrupted); close(gone) })
+		defer leave() // also when the consumer panics
+		for e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}

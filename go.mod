@@ -1,0 +1,3 @@
+module oneloop
+
+go 1.26

@@ -1,0 +1,306 @@
+package oneloop
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// AppendBlock appends b as JSON: its own bytes when it came from an API, else
+// the form the Anthropic Messages API takes, which is also the form sessions
+// and traces keep. The same block always gives the same bytes.
+func AppendBlock(dst []byte, b Block) ([]byte, error) {
+	if raw := b.RawJSON(); raw != nil {
+		return append(dst, raw...), nil
+	}
+	switch b := b.(type) {
+	case *Text:
+		dst = append(dst, `{"type":"text","text":`...)
+		dst = appendString(dst, b.Text)
+	case *Thinking:
+		dst = append(dst, `{"type":"thinking","thinking":`...)
+		dst = appendString(dst, b.Text)
+		dst = append(dst, `,"signature":`...)
+		dst = appendString(dst, b.Signature)
+	case *Media:
+		dst = append(dst, `{"type":`...)
+		dst = appendString(dst, b.Type)
+		dst = append(dst, `,"source":{"type":"base64","media_type":`...)
+		dst = appendString(dst, b.MIME)
+		dst = append(dst, `,"data":"`...)
+		dst = base64.StdEncoding.AppendEncode(dst, b.Data)
+		dst = append(dst, `"}`...)
+	case *ToolUse:
+		dst = append(dst, `{"type":"tool_use","id":`...)
+		dst = appendString(dst, b.ID)
+		dst = append(dst, `,"name":`...)
+		dst = appendString(dst, b.Name)
+		dst = append(dst, `,"input":`...)
+		if len(b.Input) == 0 {
+			dst = append(dst, "{}"...)
+		}
+		dst = append(dst, b.Input...)
+	case *ToolResult:
+		return appendResult(dst, b)
+	default:
+		return dst, fmt.Errorf("block of type %T has no JSON of its own", b)
+	}
+	return append(dst, '}'), nil
+}
+
+func appendResult(dst []byte, r *ToolResult) ([]byte, error) {
+	dst = append(dst, `{"type":"tool_result","tool_use_id":`...)
+	dst = appendString(dst, r.ID)
+	dst = append(dst, `,"content":`...)
+	if t, ok := soleText(r.Content); ok {
+		dst = appendString(dst, t)
+	} else {
+		var err error
+		if dst, err = appendBlocks(dst, r.Content); err != nil {
+			return dst, err
+		}
+	}
+	if r.IsError {
+		dst = append(dst, `,"is_error":true`...)
+	}
+	return append(dst, '}'), nil
+}
+
+func soleText(blocks []Block) (string, bool) {
+	if len(blocks) != 1 {
+		return "", false
+	}
+	t, ok := blocks[0].(*Text)
+	if !ok || t.Raw != nil {
+		return "", false
+	}
+	return t.Text, true
+}
+
+func appendBlocks(dst []byte, blocks []Block) ([]byte, error) {
+	dst = append(dst, '[')
+	for i, b := range blocks {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = AppendBlock(dst, b); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+// appendString appends s as a JSON string. <, > and & stay as they are;
+// bytes that are not UTF-8 become U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.Encode(s) // a string never fails
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// DecodeBlock reads a block in the form of the Anthropic Messages API and
+// keeps its bytes in Raw. A type it does not know becomes an [Opaque]; an
+// error means that data is no JSON object with a type.
+func DecodeBlock(data json.RawMessage) (Block, error) {
+	var b struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text"`
+		Thinking  string          `json:"thinking"`
+		Signature string          `json:"signature"`
+		ID        string          `json:"id"`
+		Name      string          `json:"name"`
+		Input     json.RawMessage `json:"input"`
+		ToolUseID string          `json:"tool_use_id"`
+		Content   json.RawMessage `json:"content"`
+		IsError   bool            `json:"is_error"`
+		Source    struct {
+			Type      string `json:"type"`
+			MediaType string `json:"media_type"`
+			Data      string `json:"data"`
+		} `json:"source"`
+	}
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(data, &kind); err != nil {
+		return nil, fmt.Errorf("read block: %w", err)
+	}
+	if kind.Type == "" {
+		return nil, errors.New("read block: it has no type")
+	}
+	w := Wire{Raw: data}
+	opaque := &Opaque{Wire: w, Type: kind.Type}
+	switch kind.Type {
+	case "text", "thinking", "tool_use", "tool_result", "image", "document":
+	default:
+		return opaque, nil
+	}
+	if err := json.Unmarshal(data, &b); err != nil {
+		return opaque, nil // a known type in a shape we do not know
+	}
+	switch b.Type {
+	case "text":
+		return &Text{Wire: w, Text: b.Text}, nil
+	case "thinking":
+		return &Thinking{Wire: w, Text: b.Thinking, Signature: b.Signature}, nil
+	case "tool_use":
+		return &ToolUse{Wire: w, ID: b.ID, Name: b.Name, Input: b.Input}, nil
+	case "tool_result":
+		content, err := decodeContent(b.Content)
+		if err != nil {
+			return opaque, nil
+		}
+		return &ToolResult{Wire: w, ID: b.ToolUseID, Content: content, IsError: b.IsError}, nil
+	}
+	if b.Source.Type != "base64" {
+		return opaque, nil
+	}
+	bytes, err := base64.StdEncoding.DecodeString(b.Source.Data)
+	if err != nil {
+		return opaque, nil
+	}
+	return &Media{Wire: w, Type: b.Type, MIME: b.Source.MediaType, Data: bytes}, nil
+}
+
+// decodeContent reads a string or a list of blocks.
+func decodeContent(data json.RawMessage) ([]Block, error) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || string(data) == "null" {
+		return nil, nil
+	}
+	if data[0] == '"' {
+		var s string
+		err := json.Unmarshal(data, &s)
+		return []Block{&Text{Text: s}}, err
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, err
+	}
+	blocks := make([]Block, 0, len(list))
+	for _, raw := range list {
+		b, err := DecodeBlock(raw)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks, nil
+}
+
+// messageFields are the fields of a message beside what goes on the wire.
+type messageFields struct {
+	Stop   StopReason `json:"stop_reason,omitempty"`
+	Origin Origin     `json:"origin,omitzero"`
+	Usage  Usage      `json:"usage,omitzero"`
+	ID     string     `json:"id,omitempty"`
+	Meta   *Meta      `json:"meta,omitempty"`
+}
+
+// AppendJSON appends m as one JSON object: role and content as they go on the
+// wire, and our own fields beside them. The bytes of blocks that came from an
+// API are kept, also insignificant white space; [Message.MarshalJSON] gives
+// the same to encoding/json, which compacts it.
+func (m *Message) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"role":`...)
+	dst = appendString(dst, string(m.Role))
+	dst = append(dst, `,"content":`...)
+	dst, err := appendBlocks(dst, m.Blocks)
+	if err != nil {
+		return dst, fmt.Errorf("encode %s message: %w", m.Role, err)
+	}
+	own := messageFields{Stop: m.Stop, Origin: m.Origin, Usage: m.Usage, ID: m.ID}
+	if !m.Meta.empty() {
+		own.Meta = &m.Meta
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(own); err != nil {
+		return dst, fmt.Errorf("encode %s message: %w", m.Role, err)
+	}
+	tail := bytes.TrimSpace(b.Bytes())
+	if len(tail) > len("{}") {
+		dst = append(dst, ',')
+	}
+	return append(dst, tail[1:]...), nil
+}
+
+func (m *Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil) }
+
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var j struct {
+		Role    Role            `json:"role"`
+		Content json.RawMessage `json:"content"`
+		messageFields
+	}
+	if err := json.Unmarshal(data, &j); err != nil {
+		return fmt.Errorf("read message: %w", err)
+	}
+	blocks, err := decodeContent(j.Content)
+	if err != nil {
+		return fmt.Errorf("read %s message: %w", j.Role, err)
+	}
+	*m = Message{Role: j.Role, Blocks: blocks, Stop: j.Stop, Origin: j.Origin, Usage: j.Usage, ID: j.ID}
+	if j.Meta != nil {
+		m.Meta = *j.Meta
+	}
+	return nil
+}
+
+// CheckObject refuses data that is not exactly one JSON object, or that names
+// a key twice in an object at any depth. Two readers of a twice-named key may
+// each take another value, so that what was checked is not what is run.
+func CheckObject(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	tok, err := dec.Token()
+	if err != nil {
+		return fmt.Errorf("it is no valid JSON: %w", err)
+	}
+	if tok != json.Delim('{') {
+		return errors.New("it is no JSON object")
+	}
+	if err := checkKeys(dec, '{'); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("something follows the JSON object")
+	}
+	return nil
+}
+
+func checkKeys(dec *json.Decoder, open json.Delim) error {
+	seen := map[string]bool{}
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil {
+			return fmt.Errorf("it is no valid JSON: %w", err)
+		}
+		if open == '{' {
+			key := tok.(string)
+			if seen[key] {
+				return fmt.Errorf("it names %q twice", key)
+			}
+			seen[key] = true
+			if tok, err = dec.Token(); err != nil {
+				return fmt.Errorf("it is no valid JSON: %w", err)
+			}
+		}
+		if d, ok := tok.(json.Delim); ok {
+			if err := checkKeys(dec, d); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return fmt.Errorf("it is no valid JSON: %w", err)
+	}
+	return nil
+}
