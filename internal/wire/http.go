@@ -1,0 +1,221 @@
+package wire
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Endpoint joins a base URL and a path such as "v1/messages". A path prefix
+// and a query of the base are kept; the base may also end with a slash, with
+// the path or with the first part of it ("/v1"). The error never holds the
+// URL, which may have credentials in it.
+func Endpoint(base, path string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil {
+		return nil, errors.New("the base URL cannot be read: it should look like https://host/prefix")
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errors.New("the base URL should begin with http:// or https:// and a host")
+	}
+	if u.User != nil {
+		return nil, errors.New("the base URL has a user name in it: give credentials as a key or a token")
+	}
+	u.Fragment, u.RawFragment = "", ""
+	first, _, _ := strings.Cut(path, "/")
+	u = u.JoinPath() // cleans it
+	for _, end := range []string{"/" + path, "/" + first} {
+		trimmed := strings.TrimRight(u.Path, "/")
+		if cut, ok := strings.CutSuffix(trimmed, end); ok {
+			u.RawPath = strings.TrimSuffix(strings.TrimRight(u.RawPath, "/"), end)
+			u.Path = cut
+			break
+		}
+	}
+	return u.JoinPath(path), nil
+}
+
+// SafeURL is u as it may be shown: without credentials, the values of its
+// query masked.
+func SafeURL(u *url.URL) string {
+	c := *u
+	c.User = nil
+	if c.RawQuery != "" {
+		q := c.Query()
+		for k := range q {
+			q[k] = []string{Mask}
+		}
+		c.RawQuery = q.Encode()
+	}
+	return c.String()
+}
+
+// Mask stands for what is not shown.
+const Mask = "MASKED"
+
+// MaskHeader returns a copy of a header as it may be shown: what carries
+// credentials, or by its name may, is masked as a whole.
+func MaskHeader(h http.Header) http.Header {
+	out := h.Clone()
+	for name, values := range out {
+		if secret(strings.ToLower(name)) {
+			for i := range values {
+				values[i] = Mask
+			}
+		}
+	}
+	return out
+}
+
+func secret(name string) bool {
+	if strings.HasPrefix(name, "anthropic-ratelimit-") || strings.HasPrefix(name, "x-ratelimit-") {
+		return false // they count tokens
+	}
+	for _, part := range []string{"auth", "key", "token", "secret", "cookie", "password", "credential"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// Redact masks secrets in text that came from elsewhere, such as an error
+// that repeats the key it refuses.
+func Redact(text string, secrets ...string) string {
+	for _, s := range secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, Mask)
+		}
+	}
+	return text
+}
+
+// Client returns the client to use: c, or one with the proxy of the
+// environment, made for long streams, when c is nil. It follows no redirect:
+// the credentials are for the address that was set.
+func Client(c *http.Client) *http.Client {
+	out := http.Client{}
+	if c != nil {
+		out = *c
+	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = t.Clone()
+		t.DisableCompression = true // streams are decoded by Decode
+		t.WriteBufferSize = 64 << 10
+		out.Transport = t
+	}
+	out.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &out
+}
+
+// SetBody makes parts the body of a request without copying them.
+func SetBody(req *http.Request, parts [][]byte) {
+	req.ContentLength = 0
+	for _, p := range parts {
+		req.ContentLength += int64(len(p))
+	}
+	req.GetBody = func() (io.ReadCloser, error) {
+		readers := make([]io.Reader, len(parts))
+		for i, p := range parts {
+			readers[i] = bytes.NewReader(p)
+		}
+		return io.NopCloser(io.MultiReader(readers...)), nil
+	}
+	req.Body, _ = req.GetBody() // never fails
+}
+
+// Decode returns the body of an answer without its compression. It gives out
+// what has come as soon as the sender flushed it.
+func Decode(body io.Reader, encoding string) (io.Reader, error) {
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
+	case "", "identity":
+		return body, nil
+	case "gzip", "x-gzip":
+		return &gunzip{body: body}, nil
+	}
+	return nil, fmt.Errorf("the answer is compressed in a way that was not asked for: %q", encoding)
+}
+
+// gunzip begins to read with its first Read, so that making one never waits.
+type gunzip struct {
+	body io.Reader
+	r    *gzip.Reader
+}
+
+func (g *gunzip) Read(p []byte) (int, error) {
+	if g.r == nil {
+		r, err := gzip.NewReader(g.body)
+		if err != nil {
+			return 0, err
+		}
+		g.r = r
+	}
+	return g.r.Read(p)
+}
+
+// Printable returns the first n printable characters of what somebody sent,
+// in one line: no control or invisible characters, runs of white space as
+// one.
+func Printable(b []byte, n int) string {
+	var out strings.Builder
+	gap := false
+	for len(b) > 0 && n > 0 {
+		r, size := utf8.DecodeRune(b)
+		b = b[size:]
+		switch {
+		case unicode.IsSpace(r):
+			gap = out.Len() > 0
+			continue
+		case r == utf8.RuneError || !unicode.IsPrint(r):
+			continue
+		}
+		if gap {
+			out.WriteByte(' ')
+			gap = false
+			n--
+		}
+		out.WriteRune(r)
+		n--
+	}
+	return out.String()
+}
+
+// RetryAfter is how long a server asks to wait; 0 when it does not, or not in
+// a way that makes sense. A date is taken by our clock or by the server's own,
+// whichever asks for more.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	if d, ok := seconds(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return d
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if d, ok := seconds(value, time.Second); ok {
+		return d
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	wait := at.Sub(now)
+	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+		wait = max(wait, at.Sub(theirs))
+	}
+	return max(wait, 0)
+}
+
+// seconds reads a number of units; what is negative or longer than a year is
+// none.
+func seconds(s string, unit time.Duration) (time.Duration, bool) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || !(f >= 0) || f*float64(unit) > float64(365*24*time.Hour) {
+		return 0, false
+	}
+	return time.Duration(f * float64(unit)), true
+}

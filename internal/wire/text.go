@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// AppendString appends s as a JSON string. <, > and & stay as they are; bytes
+// that are not UTF-8 become U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.Encode(s) // a string never fails
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// AppendUnquoted appends the text of what stands between the quotes of a
+// valid JSON string. Halves of surrogate pairs and bytes that are not UTF-8
+// become U+FFFD.
+func AppendUnquoted(dst, quoted []byte) []byte {
+	for len(quoted) > 0 {
+		n := bytes.IndexByte(quoted, '\\')
+		if n < 0 {
+			n = len(quoted)
+		}
+		if n > 0 {
+			plain := quoted[:n]
+			if !utf8.Valid(plain) {
+				plain = toValid(plain)
+			}
+			dst = append(dst, plain...)
+			quoted = quoted[n:]
+			continue
+		}
+		if quoted[1] != 'u' {
+			dst = append(dst, unescaped(quoted[1]))
+			quoted = quoted[2:]
+			continue
+		}
+		r := hex4(quoted)
+		quoted = quoted[6:]
+		if utf16.IsSurrogate(r) {
+			pair := utf16.DecodeRune(r, hex4(quoted))
+			if r = pair; pair != utf8.RuneError {
+				quoted = quoted[6:]
+			}
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
+
+// toValid writes U+FFFD for every byte that is not UTF-8.
+func toValid(b []byte) []byte {
+	var out []byte
+	for _, r := range string(b) {
+		out = utf8.AppendRune(out, r)
+	}
+	return out
+}
+
+func unescaped(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c // ", \ and /
+}
+
+// hex4 returns the rune of an escape \uXXXX that quoted begins with, or -1.
+func hex4(quoted []byte) rune {
+	if len(quoted) < 6 || quoted[0] != '\\' || quoted[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(quoted[2:6]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
+
+// Pieces turns the pieces of one JSON string into text. Half a character at
+// the end of a piece waits for the next one.
+type Pieces struct{ held []byte }
+
+// Next returns the text of a piece, given as it stands between the quotes.
+func (p *Pieces) Next(quoted []byte) string {
+	if len(p.held) > 0 {
+		quoted = append(p.held, quoted...)
+		p.held = nil
+	}
+	if n := half(quoted); n > 0 {
+		p.held = bytes.Clone(quoted[len(quoted)-n:])
+		quoted = quoted[:len(quoted)-n]
+	}
+	if bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
+		return string(quoted)
+	}
+	return string(AppendUnquoted(make([]byte, 0, len(quoted)), quoted))
+}
+
+// Rest returns what was held back.
+func (p *Pieces) Rest() string {
+	held := p.held
+	p.held = nil
+	return string(AppendUnquoted(nil, held))
+}
+
+// half returns the length of the beginning of a character that quoted ends
+// with: the first half of a surrogate pair, or some bytes of UTF-8.
+func half(quoted []byte) int {
+	n := len(quoted)
+	if n >= 6 && utf16.IsSurrogate(hex4(quoted[n-6:])) && hex4(quoted[n-6:]) < 0xdc00 && backslashes(quoted[:n-6])%2 == 0 {
+		return 6
+	}
+	for k := 1; k < utf8.UTFMax && k <= n; k++ {
+		if c := quoted[n-k]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(quoted[n-k:]) {
+				return k
+			}
+			break
+		}
+	}
+	return 0
+}
+
+func backslashes(b []byte) int {
+	return len(b) - len(bytes.TrimRight(b, `\`))
+}
+
+// Clean returns JSON that may be sent: halves of surrogate pairs and bytes
+// that are not UTF-8, which strict readers refuse, become U+FFFD. It returns
+// v itself when there is nothing to do.
+func Clean(v Value) Value {
+	if utf8.Valid(v) && !bytes.Contains(v, []byte(`\ud`)) && !bytes.Contains(v, []byte(`\uD`)) {
+		return v
+	}
+	const unknown = `\ufffd`
+	out := make([]byte, 0, len(v)+len(unknown))
+	for i := 0; i < len(v); {
+		n, bad := 1, false
+		switch {
+		case v[i] >= utf8.RuneSelf:
+			r, size := utf8.DecodeRune(v[i:])
+			n, bad = size, r == utf8.RuneError && size == 1
+		case v[i] == '\\' && v[i+1] != 'u':
+			n = 2
+		case v[i] == '\\':
+			n = 6
+			if r := hex4(v[i:]); utf16.IsSurrogate(r) {
+				if bad = utf16.DecodeRune(r, hex4(v[i+6:])) == utf8.RuneError; !bad {
+					n = 12
+				}
+			}
+		}
+		if bad {
+			out = append(out, unknown...)
+		} else {
+			out = append(out, v[i:i+n]...)
+		}
+		i += n
+	}
+	return out
+}
