@@ -1,0 +1,261 @@
+package trace
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"oneloop"
+)
+
+// StreamOptions describe the agent whose events a [StreamJSON] writes.
+type StreamOptions struct {
+	Session string   // id of the session
+	Dir     string   // working folder
+	Model   string   //
+	Mode    string   // permission mode
+	Tools   []string // names, as the model sees them
+	Version string   // of the program
+	Source  string   // where the key came from, e.g. "ANTHROPIC_API_KEY"
+	Secrets []string // masked wherever they appear
+
+	// Window and MaxOutput are the model's limits in tokens.
+	Window, MaxOutput int
+
+	Only Kinds
+}
+
+// Kinds chooses what a [StreamJSON] writes.
+type Kinds int
+
+const (
+	Whole      Kinds = iota // everything but the pieces of a message
+	Partial                 // the pieces too, as stream_event
+	ResultOnly              // the last line alone
+)
+
+// StreamJSON writes what an agent does as JSON lines in the form that the
+// SDKs of command-line agents read: system/init, assistant, user, result, and
+// stream_event for the pieces of a message. Events of subagents are left out;
+// what they cost is in the result.
+type StreamJSON struct {
+	*output
+	o       StreamOptions
+	began   time.Time
+	api     time.Duration
+	asked   time.Time
+	turns   int
+	usage   oneloop.Usage
+	cost    float64
+	unknown bool // a part of the cost is
+	models  map[string]*modelUsage
+	denials []denial
+	last    *oneloop.Message
+	limit   string
+}
+
+type denial struct {
+	Tool  string          `json:"tool_name"`
+	ID    string          `json:"tool_use_id"`
+	Input json.RawMessage `json:"tool_input"`
+}
+
+type modelUsage struct {
+	Input      int64   `json:"inputTokens"`
+	Output     int64   `json:"outputTokens"`
+	CacheRead  int64   `json:"cacheReadInputTokens"`
+	CacheWrite int64   `json:"cacheCreationInputTokens"`
+	Searches   int64   `json:"webSearchRequests"`
+	Cost       float64 `json:"costUSD"`
+	Window     int     `json:"contextWindow"`
+	MaxOutput  int     `json:"maxOutputTokens"`
+}
+
+type wireUsage struct {
+	Input      int64 `json:"input_tokens"`
+	CacheWrite int64 `json:"cache_creation_input_tokens"`
+	CacheRead  int64 `json:"cache_read_input_tokens"`
+	Output     int64 `json:"output_tokens"`
+}
+
+func usageOnWire(u oneloop.Usage) wireUsage {
+	return wireUsage{u.Input, u.CacheWrite, u.CacheRead, u.Output}
+}
+
+// NewStreamJSON returns a sink that writes to w.
+func NewStreamJSON(w io.Writer, o StreamOptions) *StreamJSON {
+	return &StreamJSON{output: newOutput(w, o.Secrets), o: o, began: time.Now(), models: map[string]*modelUsage{}}
+}
+
+// line writes one object with the fields that every one has.
+func (s *StreamJSON) line(fields map[string]any) {
+	fields["session_id"] = s.o.Session
+	fields["uuid"] = newUUID()
+	s.write(append(encode(ordered(fields)), '\n'))
+}
+
+// ordered puts type and subtype first, which some readers look for.
+type ordered map[string]any
+
+func (o ordered) MarshalJSON() ([]byte, error) {
+	out := []byte("{")
+	for _, key := range []string{"type", "subtype"} {
+		if v, ok := o[key]; ok {
+			out = append(append(append(out, encode(key)...), ':'), encode(v)...)
+			out = append(out, ',')
+			delete(o, key)
+		}
+	}
+	rest := encode(map[string]any(o))
+	return append(out, rest[1:]...), nil
+}
+
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// Event writes the lines that e gives.
+func (s *StreamJSON) Event(e oneloop.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	child := false
+	for {
+		c, ok := e.(oneloop.Child)
+		if !ok {
+			break
+		}
+		child, e = true, c.Event
+	}
+	if spend, ok := e.(oneloop.Spend); ok {
+		s.spend(spend, child)
+	}
+	if child {
+		return
+	}
+	switch e := e.(type) {
+	case oneloop.RequestSent:
+		s.asked = time.Now()
+	case oneloop.Denied:
+		s.denials = append(s.denials, denial{e.Call.Name, e.Call.ID, e.Call.Input})
+	case oneloop.Limited:
+		s.limit = e.What
+	case oneloop.MessageAdded:
+		if e.Message.Role == oneloop.Assistant {
+			s.turns++
+			s.last = e.Message
+			if !s.asked.IsZero() {
+				s.api += time.Since(s.asked)
+			}
+		}
+	}
+	if s.o.Only != ResultOnly {
+		s.show(e)
+	}
+}
+
+func (s *StreamJSON) show(e oneloop.Event) {
+	switch e := e.(type) {
+	case oneloop.TurnStart:
+		s.init()
+	case oneloop.Stream:
+		if s.o.Only == Partial {
+			s.line(map[string]any{"type": "stream_event", "event": e.Data, "parent_tool_use_id": nil})
+		}
+	case oneloop.MessageAdded:
+		s.message(e.Message)
+	case oneloop.Retry:
+		s.line(map[string]any{"type": "system", "subtype": "api_retry", "attempt": e.Attempt, "max_retries": e.Of - 1,
+			"retry_delay_ms": e.Wait.Milliseconds(), "error": e.Error})
+	case oneloop.Notice:
+		s.line(map[string]any{"type": "system", "subtype": "informational", "content": e.Text})
+	}
+}
+
+func (s *StreamJSON) init() {
+	none := []string{}
+	s.line(map[string]any{"type": "system", "subtype": "init", "cwd": s.o.Dir, "tools": s.o.Tools, "mcp_servers": none,
+		"model": s.o.Model, "permissionMode": s.o.Mode, "slash_commands": none, "apiKeySource": s.o.Source,
+		"claude_code_version": "oneloop " + s.o.Version, "output_style": "default", "skills": none, "plugins": none})
+}
+
+// message writes a reply block by block, and results as they go back.
+func (s *StreamJSON) message(m *oneloop.Message) {
+	if m.Role == oneloop.Assistant {
+		for _, b := range m.Blocks {
+			s.line(map[string]any{"type": "assistant", "parent_tool_use_id": nil, "message": map[string]any{
+				"id": m.ID, "type": "message", "role": "assistant", "model": m.Origin.Model, "content": []oneloop.Block{b},
+				"stop_reason": nil, "stop_sequence": nil, "usage": usageOnWire(m.Usage)}})
+		}
+		return
+	}
+	if len(m.Blocks) == 0 {
+		return
+	}
+	if _, results := m.Blocks[0].(*oneloop.ToolResult); results {
+		s.line(map[string]any{"type": "user", "parent_tool_use_id": nil,
+			"message": map[string]any{"role": "user", "content": m.Blocks}})
+	}
+}
+
+func (s *StreamJSON) spend(e oneloop.Spend, child bool) {
+	m := s.models[e.Model]
+	if m == nil {
+		m = &modelUsage{}
+		if e.Model == s.o.Model {
+			m.Window, m.MaxOutput = s.o.Window, s.o.MaxOutput
+		}
+		s.models[e.Model] = m
+	}
+	m.Input += e.Usage.Input
+	m.Output += e.Usage.Output
+	m.CacheRead += e.Usage.CacheRead
+	m.CacheWrite += e.Usage.CacheWrite
+	m.Cost += e.Cost
+	s.cost += e.Cost
+	s.unknown = s.unknown || !e.Known
+	if !child {
+		s.usage = s.usage.Add(e.Usage)
+	}
+}
+
+// Result writes the last line: how the turn ended. Answer is the final text;
+// err is what ended the turn, nil when it was done.
+func (s *StreamJSON) Result(answer string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fields := map[string]any{"type": "result", "subtype": "success", "is_error": err != nil,
+		"duration_ms": time.Since(s.began).Milliseconds(), "duration_api_ms": s.api.Milliseconds(), "num_turns": s.turns,
+		"total_cost_usd": s.cost, "usage": usageOnWire(s.usage), "modelUsage": s.models, "stop_reason": nil,
+		"permission_denials": append([]denial{}, s.denials...)}
+	if s.unknown {
+		fields["total_cost_usd"] = nil // not zero, which would be an answer
+	}
+	if s.last != nil {
+		fields["stop_reason"] = s.last.Stop
+	}
+	if err == nil {
+		fields["result"] = answer
+	} else {
+		fields["subtype"], fields["errors"] = s.subtype(err), []string{err.Error()}
+		fields["result"] = answer
+	}
+	s.line(fields)
+}
+
+func (s *StreamJSON) subtype(err error) string {
+	var limit *oneloop.LimitError
+	if !errors.As(err, &limit) {
+		return "error_during_execution"
+	}
+	switch limit.What {
+	case "cost", "tokens":
+		return "error_max_budget_usd"
+	}
+	return "error_max_turns"
+}

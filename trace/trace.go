@@ -1,0 +1,118 @@
+// Package trace shows and keeps what an agent does. Each of its types is a
+// sink for events: [Lines] writes them as JSON, one a line; [Pretty] prints
+// what a reader wants to see of the loop; [StreamJSON] speaks the message
+// format that programs driving other command-line agents read.
+//
+// A sink is safe for concurrent use. It never changes an event and never
+// fails the agent: the first error of its writer is kept for Err, and nothing
+// is written after it.
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"oneloop"
+)
+
+// mask stands where a secret stood.
+const mask = "[masked]"
+
+// output writes whole records and hides secrets in them.
+type output struct {
+	mu   sync.Mutex
+	w    io.Writer
+	hide *strings.Replacer // nil: nothing to hide
+	err  error
+}
+
+func newOutput(w io.Writer, secrets []string) *output {
+	o := &output{w: w}
+	var pairs []string
+	for _, s := range secrets {
+		if s == "" {
+			continue
+		}
+		pairs = append(pairs, s, mask)
+		if q := quoted(s); q != s {
+			pairs = append(pairs, q, mask) // as it stands inside JSON
+		}
+	}
+	if pairs != nil {
+		o.hide = strings.NewReplacer(pairs...)
+	}
+	return o
+}
+
+// quoted is s as it stands inside a JSON string.
+func quoted(s string) string {
+	b := encode(s)
+	return string(b[1 : len(b)-1])
+}
+
+// write writes one record; the caller holds the lock.
+func (o *output) write(record []byte) {
+	if o.err != nil {
+		return
+	}
+	if o.hide != nil {
+		_, o.err = o.hide.WriteString(o.w, string(record))
+		return
+	}
+	_, o.err = o.w.Write(record)
+}
+
+// Err is the first error of the writer.
+func (o *output) Err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// encode gives v as JSON without escapes for HTML. What is encoded here
+// always can be; an error would be ours and is shown in its place.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		b.Reset()
+		enc.Encode(map[string]string{"error": err.Error()})
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// Lines writes every event as an [oneloop.Envelope], one JSON object a line.
+// Events that only count bytes are left out.
+type Lines struct {
+	*output
+	session string
+	seq     uint64
+	now     func() time.Time
+}
+
+// NewLines returns a sink that writes to w. Secrets are masked wherever they
+// appear.
+func NewLines(w io.Writer, session string, secrets ...string) *Lines {
+	return &Lines{output: newOutput(w, secrets), session: session, now: time.Now}
+}
+
+// Event writes one event.
+func (l *Lines) Event(e oneloop.Event) {
+	if e.Kind() == oneloop.KindReceived {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seq++
+	line, err := oneloop.NewEnvelope(l.seq, l.now(), l.session, e).AppendJSON(nil)
+	if err != nil && l.err == nil {
+		l.err = fmt.Errorf("event %d (%s): %w", l.seq, e.Kind(), err)
+	}
+	l.write(append(line, '\n'))
+}

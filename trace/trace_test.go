@@ -1,0 +1,193 @@
+package trace_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"oneloop"
+	"oneloop/trace"
+)
+
+const secret = `s3cr"t`
+
+// turn is what a turn with one call, one child and one retry emits.
+func turn() []oneloop.Event {
+	call := &oneloop.ToolUse{ID: "t1", Name: "Bash", Input: json.RawMessage(`{"command": "echo <北京>\n"}`)}
+	reply := &oneloop.Message{Role: oneloop.Assistant, ID: "msg_1", Stop: oneloop.StopToolUse, Blocks: []oneloop.Block{
+		&oneloop.Text{Text: "I look."}, call}}
+	result := oneloop.TextResult("<北京> " + secret)
+	result.ID = "t1"
+	done := &oneloop.Message{Role: oneloop.Assistant, ID: "msg_2", Stop: oneloop.StopEndTurn, Blocks: []oneloop.Block{&oneloop.Text{Text: "好"}}}
+	prompt := oneloop.UserText("你好")
+	return []oneloop.Event{
+		oneloop.TurnStart{Messages: []*oneloop.Message{prompt}},
+		oneloop.MessageAdded{Message: prompt},
+		oneloop.RequestSent{Method: "POST", URL: "http://x/v1/messages", Body: oneloop.Parts{[]byte(`{"messages":`), []byte(`["你好"]}`)}},
+		oneloop.Received{Bytes: 10},
+		oneloop.Retry{Attempt: 1, Of: 9, Error: "overloaded"},
+		oneloop.Stream{Data: json.RawMessage(`{"type":"message_start"}`)},
+		oneloop.MessageAdded{Message: reply},
+		oneloop.ToolStart{Call: call},
+		oneloop.Child{Agent: "1", Event: oneloop.Spend{Model: "m", Usage: oneloop.Usage{Reported: true, Input: 1}, Cost: 0.5, Known: true}},
+		oneloop.Denied{Call: call, Reason: "no"},
+		oneloop.ToolEnd{Call: call, Result: result},
+		oneloop.MessageAdded{Message: oneloop.NewMessage(oneloop.User, result)},
+		oneloop.MessageAdded{Message: done},
+		oneloop.Spend{Model: "m", Usage: oneloop.Usage{Reported: true, Input: 2, Output: 3}, Cost: 0.25, Known: true},
+		oneloop.TurnEnd{Stop: oneloop.StopEndTurn, Requests: 2},
+	}
+}
+
+func TestLinesAreNumberedObjectsWithoutSecrets(t *testing.T) {
+	var b bytes.Buffer
+	l := trace.NewLines(&b, "s1", secret, "")
+	for _, e := range turn() {
+		l.Event(e)
+	}
+	if err := l.Err(); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != len(turn())-1 {
+		t.Fatalf("%d lines; Received is left out and every other event is one line", len(lines))
+	}
+	for i, line := range lines {
+		var e struct {
+			V, Seq int
+			Agent  string
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("line %d: %v\n%s", i, err, line)
+		}
+		if e.V != 1 || e.Seq != i+1 {
+			t.Errorf("line %d has version %d and number %d", i, e.V, e.Seq)
+		}
+	}
+	all := b.String()
+	if strings.Contains(all, `s3cr`) || !strings.Contains(all, "[masked]") {
+		t.Error("a secret is not masked")
+	}
+	for _, want := range []string{`<北京>`, `"agent":"/1","kind":"spend"`, `{"messages":["你好"]}`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %s in\n%s", want, all)
+		}
+	}
+}
+
+type full struct{ n int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.n--; f.n < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(p), nil
+}
+
+func TestTheFirstWriteErrorIsKeptAndEndsTheFile(t *testing.T) {
+	w := &full{n: 2}
+	l := trace.NewLines(w, "s1")
+	for _, e := range turn() {
+		l.Event(e)
+	}
+	if err := l.Err(); err == nil || err.Error() != "disk full" {
+		t.Errorf("Err is %v", err)
+	}
+	if w.n != -1 {
+		t.Errorf("it went on writing after the error: %d", w.n)
+	}
+}
+
+func TestPrettyShowsTheConversationAroundEveryRound(t *testing.T) {
+	var b bytes.Buffer
+	p := trace.NewPretty(&b, secret)
+	for _, e := range turn() {
+		p.Event(e)
+	}
+	all := b.String()
+	at := -1
+	for _, want := range []string{"messages:\n", "assistant request: POST http://x/v1/messages", "assistant response:", "tool call:",
+		"messages:\n", "assistant response:"} {
+		i := strings.Index(all[at+1:], want)
+		if i < 0 {
+			t.Fatalf("no %q after byte %d in\n%s", want, at, all)
+		}
+		at += 1 + i
+	}
+	for _, want := range []string{`"echo <北京>\n"`, `"你好"`, `[masked]`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %s in\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, "s3cr") {
+		t.Error("a secret is not masked")
+	}
+}
+
+func TestStreamJSONBeginsWithInitAndEndsWithOneResult(t *testing.T) {
+	for _, c := range []struct {
+		only trace.Kinds
+		want string
+	}{
+		{trace.Whole, "system/init system/api_retry assistant/ assistant/ user/ assistant/ result/success"},
+		{trace.Partial, "system/init system/api_retry stream_event/ assistant/ assistant/ user/ assistant/ result/success"},
+		{trace.ResultOnly, "result/success"},
+	} {
+		var b bytes.Buffer
+		s := trace.NewStreamJSON(&b, trace.StreamOptions{Session: "s1", Model: "m", Tools: []string{"Bash"}, Only: c.only})
+		for _, e := range turn() {
+			s.Event(e)
+		}
+		s.Result("好", nil)
+		var got []string
+		var last map[string]any
+		for line := range strings.Lines(b.String()) {
+			last = nil
+			if err := json.Unmarshal([]byte(line), &last); err != nil {
+				t.Fatalf("%v in %s", err, line)
+			}
+			sub, _ := last["subtype"].(string)
+			got = append(got, last["type"].(string)+"/"+sub)
+			if last["session_id"] != "s1" || last["uuid"] == "" {
+				t.Errorf("line without its ids: %s", line)
+			}
+			if !strings.HasPrefix(line, `{"type":"`) {
+				t.Errorf("type is not first: %s", line)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("lines are %v, want %s", got, c.want)
+		}
+		if last["result"] != "好" || last["is_error"] != false || last["total_cost_usd"] != 0.75 || last["num_turns"] != 2.0 {
+			t.Errorf("result is %v", last)
+		}
+		if n := len(last["permission_denials"].([]any)); n != 1 {
+			t.Errorf("%d denials", n)
+		}
+	}
+}
+
+func TestAResultSaysWhatWentWrong(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("cut"), "error_during_execution"},
+		{&oneloop.LimitError{What: "turns"}, "error_max_turns"},
+		{&oneloop.LimitError{What: "cost"}, "error_max_budget_usd"},
+	} {
+		var b bytes.Buffer
+		s := trace.NewStreamJSON(&b, trace.StreamOptions{})
+		s.Event(oneloop.Spend{Model: "m"})
+		s.Result("half", c.err)
+		var r map[string]any
+		if err := json.Unmarshal(b.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r["subtype"] != c.want || r["is_error"] != true || r["total_cost_usd"] != nil {
+			t.Errorf("%v gives %v", c.err, r)
+		}
+	}
+}
