@@ -1,0 +1,177 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// LocalOptions are the settings of [Local].
+type LocalOptions struct {
+	// Env is the environment of commands. Nil means that of this program
+	// without credentials: Scrub(os.Environ(), Secrets).
+	Env []string
+	// Secrets are credentials by value; see [Scrub]. They are not used when
+	// Env is given.
+	Secrets []string
+}
+
+// LocalWorkspace is a [Workspace] on this machine that confines nothing: a
+// command can do whatever the user can.
+type LocalWorkspace struct {
+	root  string // real path
+	given string // as the caller named it, absolute
+	env   []string
+	null  *os.File
+}
+
+// Local returns the workspace in the folder root. It fails when there is no
+// such folder, and when [Helper] was not called.
+func Local(root string, opts LocalOptions) (*LocalWorkspace, error) {
+	if !helperCalled.Load() {
+		return nil, errors.New("open workspace: call workspace.Helper() first in main (in tests: first in TestMain)")
+	}
+	given, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	actual, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	if info, err := os.Stat(actual); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("open workspace: %s is not a folder", given)
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	env := opts.Env
+	if env == nil {
+		env = Scrub(os.Environ(), opts.Secrets)
+	}
+	// PWD and OLDPWD are this program's own and would mislead.
+	env = slices.DeleteFunc(mergeEnv(nil, env...), func(kv string) bool { return strings.HasPrefix(kv, "OLDPWD=") })
+	return &LocalWorkspace{root: actual, given: given, env: mergeEnv(env, "PWD="+actual), null: null}, nil
+}
+
+// Describe looks for bash each time, so that one installed meanwhile is found.
+func (w *LocalWorkspace) Describe() Info {
+	shell, _ := w.lookup("bash", w.env)
+	return Info{Root: w.root, OS: runtime.GOOS, Shell: shell, Sandbox: "none"}
+}
+
+// Files gives access to the files below the root.
+func (w *LocalWorkspace) Files() Files { return rooted{w.root, w.given} }
+
+// Start starts a command. A Dir that is gone is replaced by the root, and
+// Exit.Notes says so.
+func (w *LocalWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) {
+	if len(cmd.Argv) == 0 {
+		return nil, errors.New("start command: it has no words")
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+	}
+	dir, err := w.dir(cmd.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+	}
+	env := w.env
+	if dir != w.root {
+		env = mergeEnv(env, "PWD="+dir)
+	}
+	if len(cmd.Env) > 0 {
+		env = mergeEnv(env, cmd.Env...)
+	}
+	path, err := w.lookup(cmd.Argv[0], env)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+	}
+	p, err := w.spawn(ctx, path, dir, env, cmd)
+	if err == nil {
+		return p, nil
+	}
+	// Only now, so that the everyday command does not pay for it.
+	if !isDir(w.root) {
+		return nil, fmt.Errorf("start %s: %w: %s", cmd.Argv[0], ErrNoRoot, w.root)
+	}
+	if dir != w.root && !isDir(dir) {
+		if p, err = w.spawn(ctx, path, w.root, mergeEnv(env, "PWD="+w.root), cmd); err == nil {
+			p.notes = append(p.notes, fmt.Sprintf("the folder %s is gone, so it ran in the workspace root %s", dir, w.root))
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// dir gives the absolute path of a command's folder.
+func (w *LocalWorkspace) dir(name string) (string, error) {
+	rel, err := relative(name, w.root, w.given)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(w.root, rel), nil
+}
+
+// relative turns a name into one from the root.
+func relative(name string, roots ...string) (string, error) {
+	if name == "" {
+		return ".", nil
+	}
+	if !filepath.IsAbs(name) {
+		if !filepath.IsLocal(name) {
+			return "", fmt.Errorf("%s is outside the workspace %s", name, roots[0])
+		}
+		return filepath.Clean(name), nil
+	}
+	for _, root := range roots {
+		if rel, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(rel) {
+			return rel, nil
+		}
+	}
+	return "", fmt.Errorf("%s is outside the workspace %s", name, roots[0])
+}
+
+// systemDirs hold the system's own programs. They count as outside even when
+// the workspace is as wide as "/".
+var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
+
+// lookup finds a program on the PATH of env. Relative entries and those in
+// the workspace are passed over: what lies there is the model's to write, and
+// a program of that name would run in place of the one meant.
+func (w *LocalWorkspace) lookup(name string, env []string) (string, error) {
+	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(envValue(env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		path, ok := executable(filepath.Join(dir, name))
+		if ok && (slices.Contains(systemDirs, filepath.Clean(dir)) || !w.holds(dir) && !w.holds(path)) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w: no %s on PATH outside the workspace", ErrNoProgram, name)
+}
+
+// holds reports whether path, with links followed, lies in the workspace.
+func (w *LocalWorkspace) holds(path string) bool {
+	actual, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return true
+	}
+	rel, err := filepath.Rel(w.root, actual)
+	return err == nil && filepath.IsLocal(rel)
+}

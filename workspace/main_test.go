@@ -1,0 +1,65 @@
+package workspace_test
+
+import (
+	"bytes"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"oneloop/workspace"
+)
+
+func TestMain(m *testing.M) {
+	workspace.Helper()
+	if job := os.Getenv("WORKSPACE_TEST_JOB"); job != "" {
+		os.Exit(runJob(job))
+	}
+	os.Exit(m.Run())
+}
+
+// open returns a workspace in a fresh folder.
+func open(t testing.TB, opts workspace.LocalOptions) *workspace.LocalWorkspace {
+	t.Helper()
+	w, err := workspace.Local(t.TempDir(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+type buffer struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.Lock()
+	defer b.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.Lock()
+	defer b.Unlock()
+	return b.Buffer.String()
+}
+
+// bash runs a command to its end, which must come within limit.
+func bash(t testing.TB, w workspace.Workspace, limit time.Duration, command string) (string, workspace.Exit) {
+	t.Helper()
+	var out buffer
+	began := time.Now()
+	p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"bash", "-c", command}, Output: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exit, err := p.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > limit {
+		t.Errorf("%q took %v, more than %v", command, took, limit)
+	}
+	return out.String(), exit
+}

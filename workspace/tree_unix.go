@@ -1,0 +1,65 @@
+//go:build unix && !linux
+
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func prepare() { catchIgnored() }
+
+func startProcess(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+	return os.StartProcess(path, argv, attr)
+}
+
+// A tree is the process group of a command. What leaves the group is not
+// found.
+type tree struct{ pid int }
+
+func newTree() *tree { return &tree{} }
+
+func (t *tree) adopt(p *os.Process) error { t.pid = p.Pid; return nil }
+func (t *tree) forget()                   {}
+func (t *tree) reap()                     {}
+
+func (t *tree) gone() bool { return unix.Kill(-t.pid, 0) == unix.ESRCH }
+
+func (t *tree) finish(hurry bool) []string {
+	patience := settle
+	if hurry {
+		patience = 0
+	}
+	if until(patience, t.gone) {
+		return nil
+	}
+	t.end()
+	return []string{fmt.Sprintf("process group %d", t.pid)}
+}
+
+func (t *tree) end() {
+	unix.Kill(-t.pid, unix.SIGTERM)
+	if until(grace, t.gone) {
+		return
+	}
+	unix.Kill(-t.pid, unix.SIGKILL)
+	until(stuck, t.gone)
+}
+
+// until asks for a condition in growing intervals until it holds or d is over.
+func until(d time.Duration, holds func() bool) bool {
+	deadline := time.Now().Add(d)
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		if holds() {
+			return true
+		}
+		rest := time.Until(deadline)
+		if rest <= 0 {
+			return false
+		}
+		time.Sleep(min(pause, rest))
+	}
+}

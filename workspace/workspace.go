@@ -1,0 +1,111 @@
+// Package workspace is where an agent works: the files below one folder, and
+// the processes started there. Whatever a model can cause on disk or as a
+// process goes through a [Workspace], so that file tools and commands cannot
+// disagree about where they are and what confines them.
+//
+// [Local] is the plain backend: this machine, no confinement. Backends that
+// confine, or that are elsewhere, have the same interface.
+//
+// A program that uses this package calls [Helper] first in main, and in
+// TestMain of its tests.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Workspace is a folder with what runs in it. It is safe for concurrent use.
+type Workspace interface {
+	// Start starts a command. An error means that nothing was run; it wraps
+	// [ErrNoProgram] or [ErrNoRoot] where one of them is why.
+	//
+	// When ctx ends, everything the command started is ended.
+	Start(ctx context.Context, cmd Cmd) (Process, error)
+	// Files gives access to the files below the root, and to no others.
+	Files() Files
+	// Describe says what this workspace is.
+	Describe() Info
+}
+
+// Cmd is a command. The zero value of every field but Argv is right.
+//
+// A command has empty standard input, no controlling terminal and a session
+// of its own. Signals have their default meaning in it, whatever was ignored
+// where the program was started.
+type Cmd struct {
+	Argv   []string         // Argv[0] without a slash is looked for on PATH, outside the workspace only
+	Dir    string           // below the root, by absolute path or from the root; empty: the root
+	Env    []string         // KEY=value, added to the workspace's own environment, later ones win
+	Fds    map[int]*os.File // further descriptors of the command, by their number there, from 3; they stay the caller's
+	Output io.Writer        // gets standard output and error in the order they were written; nil: thrown away
+	Limits Limits
+}
+
+// Limits bound a command. Zero means no limit.
+type Limits struct {
+	Time time.Duration // from start to end; what still runs is then ended, and Wait returns [ErrTime]
+}
+
+// Process is a command that was started.
+type Process interface {
+	// Pid is the number of its first process, in the workspace's own count.
+	Pid() int
+	// Wait feeds Output and returns once the first process has exited and
+	// nothing of what it started is left, whether or not somebody still
+	// holds its output open. What is left a tenth of a second later is ended
+	// and named in Exit.Left.
+	//
+	// It must be called exactly once: output is read, and the end of ctx is
+	// acted upon, only while it runs. Output is not written to after it
+	// returned. Its error is the cause of ctx when that ended the command,
+	// [ErrTime] at the limit, or the first error of Output; Exit is valid
+	// beside it.
+	Wait() (Exit, error)
+}
+
+// Exit is how a command ended.
+type Exit struct {
+	Code   int      // of the first process; -1 when a signal ended it
+	Signal string   // the signal's name, e.g. "SIGKILL"; empty when it exited by itself
+	Left   []string // what it left running and was ended, e.g. "sleep (pid 123)"
+	Notes  []string // what else its caller should know, in words
+}
+
+// Info describes a workspace.
+type Info struct {
+	Root    string // absolute, without symbolic links
+	OS      string // as in runtime.GOOS
+	Shell   string // path of the bash that commands get; empty: there is none
+	Sandbox string // what confines commands: "none"
+}
+
+// Files are the files below a root. Names are relative to the root or
+// absolute and inside it. A name that leads outside, also by a symbolic link,
+// is an error. Errors are those of package os.
+type Files interface {
+	Open(name string) (fs.File, error)
+	// Create makes a new file and fails if there is one. To change a file,
+	// create another beside it and rename that.
+	Create(name string, perm fs.FileMode) (io.WriteCloser, error)
+	Stat(name string) (fs.FileInfo, error)
+	Lstat(name string) (fs.FileInfo, error)
+	ReadDir(name string) ([]fs.DirEntry, error) // sorted by name
+	MkdirAll(name string, perm fs.FileMode) error
+	Chmod(name string, perm fs.FileMode) error
+	Rename(from, to string) error // replaces a file
+	Remove(name string) error     // a file or an empty folder
+}
+
+var (
+	// ErrNoProgram says that the program of a command was not found.
+	ErrNoProgram = errors.New("program not found")
+	// ErrNoRoot says that the folder of the workspace is gone.
+	ErrNoRoot = errors.New("the workspace folder is gone")
+	// ErrTime says that a command reached Limits.Time.
+	ErrTime = errors.New("the command's time limit is reached")
+)
