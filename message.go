@@ -99,12 +99,14 @@ func (m Meta) empty() bool {
 	return m.RequestID == "" && m.StopDetails == nil && m.Source == "" && m.Repairs == nil
 }
 
-// Repair records one of the four changes that are made to a reply on arrival,
-// so that it can be sent back: an id that is empty or taken, a tool name the
-// API refuses, input that is no object, a blank text block.
+// Repair records one of the changes that are made to a reply on arrival, so
+// that it can be sent back: an id that is empty or taken, a tool name the API
+// refuses, input that is no object, a blank text block; and, from servers that
+// err, characters that are none ("unicode") and a part of a block that is of
+// an unknown kind and had to be left out ("delta", From holds it).
 type Repair struct {
 	Block int    `json:"block"` // index in the reply as it came
-	What  string `json:"what"`  // "id", "name", "input" or "blank"
+	What  string `json:"what"`  // "id", "name", "input", "blank", "unicode" or "delta"
 	From  string `json:"from,omitempty"`
 	To    string `json:"to,omitempty"`
 }

@@ -67,7 +67,7 @@ const Mask = "MASKED"
 func MaskHeader(h http.Header) http.Header {
 	out := h.Clone()
 	for name, values := range out {
-		if secret(strings.ToLower(name)) {
+		if Secret(name) {
 			for i := range values {
 				values[i] = Mask
 			}
@@ -76,7 +76,9 @@ func MaskHeader(h http.Header) http.Header {
 	return out
 }
 
-func secret(name string) bool {
+// Secret reports whether a header's name sounds as if it carried credentials.
+func Secret(name string) bool {
+	name = strings.ToLower(name)
 	if strings.HasPrefix(name, "anthropic-ratelimit-") || strings.HasPrefix(name, "x-ratelimit-") {
 		return false // they count tokens
 	}
@@ -89,10 +91,10 @@ func secret(name string) bool {
 }
 
 // Redact masks secrets in text that came from elsewhere, such as an error
-// that repeats the key it refuses.
+// that repeats the key it refuses. What has fewer than 6 bytes is no secret.
 func Redact(text string, secrets ...string) string {
 	for _, s := range secrets {
-		if s != "" {
+		if len(s) >= 6 {
 			text = strings.ReplaceAll(text, s, Mask)
 		}
 	}

@@ -72,7 +72,7 @@ func TestWhatIsShownHasNoSecrets(t *testing.T) {
 	if h.Get("X-Api-Key") != "k" {
 		t.Error("the header itself was changed")
 	}
-	if got := wire.Redact("key sk-1 is wrong", "", "sk-1"); got != "key MASKED is wrong" {
+	if got := wire.Redact("key sk-123 is wrong", "", "is", "sk-123"); got != "key MASKED is wrong" {
 		t.Error(got)
 	}
 }

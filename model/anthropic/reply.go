@@ -1,0 +1,358 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"oneloop"
+	"oneloop/internal/sse"
+	"oneloop/internal/wire"
+)
+
+// reply is a message in the making.
+type reply struct {
+	model string
+	taken map[string]bool   // ids of calls in the conversation
+	tools []oneloop.ToolDef // what was offered
+	emit  func(oneloop.Event)
+	fail  func(class error, format string, args ...any) *oneloop.APIError
+	clean func(string) string // makes text from elsewhere fit to be shown
+	newID func() string       // nil: random
+
+	requestID string
+	begun     bool // something of a message came
+	shown     bool // a delta was emitted, which an error makes void
+	over      bool // the stream said it was at its end
+	id        string
+	stop      string
+	details   json.RawMessage
+	usage     usage
+	parts     []*part
+	byIndex   map[int64]*part
+}
+
+// complete reports whether the message is whole: every block that was begun
+// has stopped and a stop reason came. What the connection does afterwards
+// does not matter.
+func (r *reply) complete() bool {
+	return r.stop != "" && !slices.ContainsFunc(r.parts, func(p *part) bool { return !p.stopped })
+}
+
+// cut is the error for a stream that ended too early.
+func (r *reply) cut(err error) *oneloop.APIError {
+	e := r.fail(oneloop.ErrStreamCut, "the connection ended before the reply was complete")
+	if err != nil && err != io.EOF {
+		e.Err = err
+		e.Message += ": " + wire.Printable([]byte(err.Error()), 200)
+	}
+	return e
+}
+
+func (r *reply) malformed(format string, args ...any) error {
+	return r.fail(oneloop.ErrServer, "the stream cannot be understood: "+format, args...)
+}
+
+// fields are those of an event that are read.
+type fields struct {
+	kind                                             string
+	index, block, delta, message, usage, err, detail wire.Value
+}
+
+func readFields(v wire.Value) fields {
+	var f fields
+	for key, val := range v.Fields() {
+		switch string(key) {
+		case "type":
+			f.kind = val.Text()
+		case "index":
+			f.index = val
+		case "content_block":
+			f.block = val
+		case "delta":
+			f.delta = val
+		case "message":
+			f.message = val
+		case "usage":
+			f.usage = val
+		case "error":
+			f.err = val
+		case "stop_details":
+			f.detail = val
+		}
+	}
+	return f
+}
+
+// event takes in one event. Kinds it does not know are passed over.
+func (r *reply) event(e sse.Event, asCame bool) error {
+	v := wire.Parse(e.Data)
+	if v == nil {
+		data := bytes.TrimSpace(e.Data)
+		if e.Cut || len(data) == 0 || string(data) == "[DONE]" {
+			return nil // cut: the end of the stream comes next
+		}
+		return r.malformed("an event is no JSON: %s", wire.Printable(data, shownBody))
+	}
+	if asCame {
+		r.emit(oneloop.Stream{Data: json.RawMessage(bytes.Clone(v))})
+	}
+	f := readFields(v)
+	if f.kind == "" {
+		f.kind = e.Name
+	}
+	switch {
+	case f.kind == "error", f.kind == "" && !f.err.IsNull():
+		return r.said(v)
+	case f.kind == "message_start":
+		return r.start(f.message)
+	case f.kind == "content_block_start":
+		return r.startBlock(f)
+	case f.kind == "content_block_delta":
+		return r.delta(f)
+	case f.kind == "content_block_stop":
+		return r.stopBlock(f)
+	case f.kind == "message_delta":
+		r.end(f.delta)
+		if !f.detail.IsNull() {
+			r.details = json.RawMessage(bytes.Clone(f.detail))
+		}
+		r.usage.take(f.usage, true)
+	case f.kind == "message_stop":
+		r.over = true
+	}
+	return nil
+}
+
+// said is the error that an event carries.
+func (r *reply) said(v wire.Value) error {
+	e := r.fail(oneloop.ErrServer, "")
+	fillError(e, v, r.clean)
+	return e
+}
+
+func (r *reply) start(m wire.Value) error {
+	if len(r.parts) > 0 {
+		return r.malformed("a second message begins inside the first")
+	}
+	r.begun = true
+	r.id = m.Field("id").Text()
+	r.usage.take(m.Field("usage"), false)
+	return nil
+}
+
+// end takes the fields that tell why a message is over.
+func (r *reply) end(v wire.Value) {
+	if s := v.Field("stop_reason").Text(); s != "" {
+		r.stop = s
+	}
+	if d := v.Field("stop_details"); !d.IsNull() {
+		r.details = json.RawMessage(bytes.Clone(d))
+	}
+}
+
+func (r *reply) startBlock(f fields) error {
+	index, ok := f.index.Int()
+	if f.index.IsNull() {
+		index, ok = int64(len(r.parts)), true
+	}
+	switch {
+	case !ok:
+		return r.malformed("a block has the index %s", wire.Printable(f.index, 40))
+	case r.byIndex[index] != nil:
+		return r.malformed("block %d begins twice", index)
+	case !f.block.IsObject() || f.block.Field("type").Text() == "":
+		return r.malformed("block %d has no type", index)
+	}
+	r.begun = true
+	p := &part{stub: bytes.Clone(f.block), number: len(r.parts)}
+	p.kind = p.stub.Field("type").Text()
+	if r.byIndex == nil {
+		r.byIndex = map[int64]*part{}
+	}
+	r.byIndex[index] = p
+	r.parts = append(r.parts, p)
+	p.begin(r)
+	return nil
+}
+
+// part finds the block an event is for: without an index it is the last one.
+func (r *reply) part(index wire.Value) (*part, error) {
+	if index.IsNull() && len(r.parts) > 0 {
+		return r.parts[len(r.parts)-1], nil
+	}
+	if n, ok := index.Int(); ok && r.byIndex[n] != nil {
+		return r.byIndex[n], nil
+	}
+	return nil, r.malformed("it goes on with block %s, which never began", wire.Printable(index, 40))
+}
+
+func (r *reply) delta(f fields) error {
+	p, err := r.part(f.index)
+	if err != nil {
+		return err
+	}
+	if p.stopped {
+		return r.malformed("block %d goes on after its end", p.number)
+	}
+	p.take(r, f.delta)
+	return nil
+}
+
+func (r *reply) stopBlock(f fields) error {
+	p, err := r.part(f.index)
+	if err != nil {
+		return err
+	}
+	if !p.stopped { // said twice, it is no more stopped than before
+		p.finish(r)
+	}
+	return nil
+}
+
+// whole takes in a message that came in one piece.
+func (r *reply) whole(m wire.Value) error {
+	r.begun = true
+	r.id = m.Field("id").Text()
+	r.usage.take(m.Field("usage"), true)
+	r.end(m)
+	if r.stop == "" {
+		return r.fail(oneloop.ErrNotAPI, "a message without a stop reason: %s", wire.Printable(m, shownBody))
+	}
+	for block := range m.Field("content").Items() {
+		if block.Field("type").Text() == "" {
+			return r.malformed("block %d has no type", len(r.parts))
+		}
+		p := &part{stub: bytes.Clone(block), kind: block.Field("type").Text(), number: len(r.parts)}
+		r.parts = append(r.parts, p)
+		p.begin(r)
+		p.finish(r)
+	}
+	return nil
+}
+
+// message is the whole reply.
+func (r *reply) message() *oneloop.Message {
+	m := r.head()
+	hop := -1 // the last place where another model took over
+	for i, p := range r.parts {
+		if p.kind == "fallback" {
+			hop = i
+		}
+	}
+	calls, results := 0, 0
+	for i, p := range r.parts {
+		b := p.block(r, m)
+		switch b := b.(type) {
+		case nil:
+			continue
+		case *oneloop.ToolUse:
+			if i < hop {
+				continue // of a model that gave up; nobody waits for an answer
+			}
+			calls++
+		case *oneloop.Opaque:
+			results += len(b.Raw)
+		}
+		m.Blocks = append(m.Blocks, b)
+	}
+	m.Stop = stopReason(r.stop, calls)
+	m.Usage = r.usage.sum(results)
+	return m
+}
+
+func (r *reply) head() *oneloop.Message {
+	return &oneloop.Message{
+		Role: oneloop.Assistant, ID: r.id, Origin: oneloop.Origin{API: API, Model: r.model},
+		Meta: oneloop.Meta{RequestID: r.requestID, StopDetails: r.details},
+	}
+}
+
+// stopReason is StopToolUse exactly when there are calls and the model was
+// neither refused, cut nor paused. A reason not known here is kept and ends
+// the turn, whatever the message holds.
+func stopReason(said string, calls int) oneloop.StopReason {
+	switch s := oneloop.StopReason(said); s {
+	case oneloop.StopToolUse, oneloop.StopEndTurn, oneloop.StopSequence:
+		if calls > 0 {
+			return oneloop.StopToolUse
+		}
+		if s == oneloop.StopToolUse {
+			return oneloop.StopEndTurn
+		}
+		return s
+	default:
+		return s
+	}
+}
+
+// interrupted is what may be kept of a reply that was stopped while it came:
+// text as far as it was shown, and what is finished, but no call, no
+// reasoning without signature, and no reasoning or call of the server's at
+// the end, after which nothing may follow.
+func (r *reply) interrupted() *oneloop.Message {
+	m := r.head()
+	m.Stop = oneloop.StopInterrupted
+	answered := map[string]bool{}
+	for _, p := range r.parts {
+		if id := p.stub.Field("tool_use_id").Text(); id != "" && p.stopped {
+			answered[id] = true
+		}
+	}
+	for _, p := range r.parts {
+		if p.kind == "tool_use" || !p.stopped && p.kind != "text" {
+			continue
+		}
+		if strings.HasSuffix(p.kind, "_tool_use") && !answered[p.stub.Field("id").Text()] {
+			continue
+		}
+		if !p.stopped {
+			p.finish(r)
+		}
+		b := p.block(r, m)
+		if t, ok := b.(*oneloop.Thinking); b == nil || ok && t.Signature == "" {
+			continue
+		}
+		m.Blocks = append(m.Blocks, b)
+	}
+	for n := len(m.Blocks); n > 0 && reasoning(m.Blocks[n-1]); n-- {
+		m.Blocks = m.Blocks[:n-1]
+	}
+	m.Usage = oneloop.Usage{} // the count comes at the end, which did not come
+	return m
+}
+
+func reasoning(b oneloop.Block) bool {
+	switch b := b.(type) {
+	case *oneloop.Thinking:
+		return true
+	case *oneloop.Opaque:
+		return b.Type == "redacted_thinking"
+	}
+	return false
+}
+
+// repair records what was changed.
+func repair(m *oneloop.Message, p *part, what, from, to string) {
+	m.Meta.Repairs = append(m.Meta.Repairs, oneloop.Repair{Block: p.number, What: what, From: from, To: to})
+}
+
+// freshID returns an id that no call of the conversation has.
+func (r *reply) freshID() string {
+	newID := r.newID
+	if newID == nil {
+		newID = randomID
+	}
+	for {
+		if id := newID(); !r.taken[id] {
+			return id
+		}
+	}
+}
+
+func (r *reply) notice(format string, args ...any) {
+	r.emit(oneloop.Notice{Text: fmt.Sprintf(format, args...)})
+}
