@@ -1,0 +1,221 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"oneloop"
+	"oneloop/workspace"
+)
+
+// BashOptions are the settings of [Bash].
+type BashOptions struct {
+	Timeout    time.Duration // for a call that asks for none; 0: 2 minutes
+	MaxTimeout time.Duration // the most a call can ask for; 0: 10 minutes
+	Cap        int           // characters of output in a result; 0: 50,000
+	SpillDir   string        // for the files that hold longer outputs; empty: the system's temporary folder
+	Attach     AttachFunc    // nil: nothing is attached
+}
+
+// AttachFunc completes a command before it starts: it may fill cmd.Fds and
+// cmd.Env, stop the clock of the command, and emit events of the call.
+// release, if not nil, is called when the command has ended. With an error
+// nothing is run, and the model is told its text.
+type AttachFunc func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *Clock) (release func(), err error)
+
+type bashInput struct {
+	Command     string `json:"command"`
+	Timeout     int    `json:"timeout,omitempty" jsonschema:"milliseconds"`
+	Description string `json:"description,omitempty" jsonschema:"what it does, in a few words"`
+}
+
+// bashSchema is the schema of bashInput, written out so that the program
+// starts without making it.
+const bashSchema = `{"type":"object","properties":{"command":{"type":"string"},` +
+	`"timeout":{"type":"integer","description":"milliseconds"},` +
+	`"description":{"type":"string","description":"what it does, in a few words"}},` +
+	`"required":["command"],"additionalProperties":false}`
+
+// Bash is the shell as a tool. Each call runs in a new shell in the root of
+// ws: a folder or a variable that one call changed is as it was in the next.
+// Nothing is set in its environment to keep programs from asking questions:
+// there is no input and no terminal, and they find that out by themselves.
+//
+// The result holds both streams as a terminal would have shown them, within
+// the cap, and says how the command ended. It is an error when the command
+// could not be run, ran out of time or was interrupted. A command that ends
+// with another exit code than 0 was run: what that means (nothing found, files
+// differ, tests fail) is the model's to judge, so that is no error.
+func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
+	if opts.Timeout <= 0 {
+		opts.Timeout = 2 * time.Minute
+	}
+	if opts.MaxTimeout <= 0 {
+		opts.MaxTimeout = max(opts.Timeout, 10*time.Minute)
+	}
+	if opts.Cap <= 0 {
+		opts.Cap = 50_000
+	}
+	b := &bash{ws, opts}
+	return build("Bash", "Run a bash command. Each call is a new shell in the workspace root, without input or terminal; what it leaves running is ended.",
+		json.RawMessage(bashSchema), b.run)
+}
+
+type bash struct {
+	ws   workspace.Workspace
+	opts BashOptions
+}
+
+// errTimeout is the cause of the context of a command that ran out of time.
+var errTimeout = errors.New("timed out")
+
+// longest is the length in bytes up to which a command is an argument. Linux
+// takes 128 KiB.
+const longest = 100_000
+
+func (b *bash) run(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), in bashInput) (*oneloop.ToolResult, error) {
+	command := strings.TrimSuffix(strings.ReplaceAll(in.Command, "\r\n", "\n"), "\r")
+	if strings.ContainsRune(command, 0) {
+		return oneloop.ErrorResult("the command contains a NUL character, so it was not run. Write it without one, e.g. with printf '\\0'."), nil
+	}
+	limit := b.opts.Timeout
+	if in.Timeout > 0 {
+		limit = min(time.Duration(in.Timeout)*time.Millisecond, b.opts.MaxTimeout)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	out := &output{cap: b.opts.Cap, dir: b.opts.SpillDir}
+	show := &live{id: call.ID, emit: emit}
+	defer show.end()
+	cmd := workspace.Cmd{Argv: []string{"bash", "-c", command}, Output: writers{out, show}}
+	var clock Clock
+	defer clock.end()
+	if b.opts.Attach != nil {
+		release, err := b.opts.Attach(ctx, call, emit, &cmd, &clock)
+		if release != nil {
+			defer release()
+		}
+		if err != nil {
+			return oneloop.ErrorResult(fmt.Sprintf("the command was not run: %v", err)), nil
+		}
+	}
+	if len(command) > longest {
+		text, err := byFile(&cmd, command)
+		if err != nil {
+			return oneloop.ErrorResult(fmt.Sprintf("the command was not run: %v", err)), nil
+		}
+		defer text.Close()
+	}
+	p, err := b.ws.Start(ctx, cmd)
+	if err != nil {
+		return oneloop.ErrorResult(notRun(ctx, err)), nil
+	}
+	clock.start(limit, func() { cancel(errTimeout) })
+	exit, err := p.Wait()
+	clock.end()
+	show.end()
+	return b.report(ctx, out, exit, err, limit), nil
+}
+
+// writers hands what is printed to the result and to those who watch.
+type writers struct {
+	out  *output
+	show *live
+}
+
+func (w writers) Write(p []byte) (int, error) {
+	w.show.write(p)
+	return w.out.Write(p)
+}
+
+// byFile hands a long command over in a file, which the shell closes before
+// it runs what is in it. $0, exit codes, line numbers and input are those of
+// a command given as an argument.
+func byFile(cmd *workspace.Cmd, command string) (io.Closer, error) {
+	text, err := workspace.TextFile(command)
+	if err != nil {
+		return nil, err
+	}
+	n := 9 // the last that every shell takes as one digit
+	for cmd.Fds[n] != nil {
+		n++
+	}
+	fds := map[int]*os.File{n: text}
+	for k, f := range cmd.Fds {
+		fds[k] = f
+	}
+	cmd.Fds = fds
+	cmd.Argv[2] = fmt.Sprintf(`eval "$(</dev/fd/%d)" %d<&-`, n, n)
+	return text, nil
+}
+
+// notRun says why nothing was run.
+func notRun(ctx context.Context, err error) string {
+	switch {
+	case ctx.Err() != nil:
+		return "not started: the turn was interrupted before the command began, so it changed nothing."
+	case errors.Is(err, workspace.ErrNoProgram):
+		return "no bash was found on PATH (folders in the workspace do not count), so the command was not run. Tell the user to install bash or to add it to PATH."
+	case errors.Is(err, workspace.ErrNoRoot):
+		return fmt.Sprintf("the command was not run: %v. No command can run until the user has made the folder again.", err)
+	}
+	return fmt.Sprintf("the command was not run: %v.", err)
+}
+
+// report puts the result together: how it ended early, what it printed, and
+// what else is to be known.
+func (b *bash) report(ctx context.Context, out *output, exit workspace.Exit, err error, limit time.Duration) *oneloop.ToolResult {
+	text, notes := out.finish()
+	text = strings.TrimRight(text, "\n")
+	if strings.TrimSpace(text) == "" {
+		text = "(no output)"
+	}
+	notes = append(ending(exit, err), notes...)
+	var before string
+	switch {
+	case err == nil:
+	case errors.Is(err, errTimeout):
+		before = fmt.Sprintf("timed out after %v and was ended, with all it had started; it may have changed things. If it waited for input: there is none, "+
+			"so use flags that keep it from asking (such as -y, --no-edit, -m). If it needs longer, give a timeout of up to %d ms. Output so far:\n",
+			limit, b.opts.MaxTimeout.Milliseconds())
+	case ctx.Err() != nil:
+		before = "interrupted while it ran, and ended with all it had started; it may have changed things. Output so far:\n"
+	default:
+		before = fmt.Sprintf("the command was run, but how it ended is unknown: %v. Output:\n", err)
+	}
+	for _, n := range notes {
+		text += "\n[" + n + "]"
+	}
+	r := oneloop.TextResult(before + text)
+	r.IsError = err != nil
+	return r
+}
+
+// ending says how the shell ended, unless we ended it, and what came with it.
+func ending(exit workspace.Exit, err error) []string {
+	var notes []string
+	switch {
+	case err != nil:
+	case exit.Signal != "":
+		notes = append(notes, "ended by signal "+exit.Signal)
+	case exit.Code > 128 && signals[exit.Code-128] != "":
+		notes = append(notes, fmt.Sprintf("exit code %d, which stands for %s", exit.Code, signals[exit.Code-128]))
+	case exit.Code != 0:
+		notes = append(notes, fmt.Sprintf("exit code %d", exit.Code))
+	}
+	if len(exit.Left) > 0 {
+		notes = append(notes, "ended what it left running: "+strings.Join(exit.Left, ", "))
+	}
+	return append(notes, exit.Notes...)
+}
+
+// signals are those a shell reports as 128 and their number, where the number
+// is the same on all systems.
+var signals = map[int]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM"}

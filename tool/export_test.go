@@ -1,0 +1,4 @@
+package tool
+
+// BashInput is the input of Bash.
+type BashInput = bashInput

@@ -1,0 +1,127 @@
+// Package tool makes tools a model can call: any function by [New], and the
+// shell by [Bash].
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"oneloop"
+)
+
+// New makes a tool of fn. The schema of its input is that of the struct In:
+// names are those of the json tags, a jsonschema tag describes a field, a
+// field is required unless it is marked omitempty or omitzero, and no other
+// field is taken. Names are matched with their case.
+//
+// An Out that is a string becomes the text of the result, a []oneloop.Block
+// its content, anything else its JSON. The text of an error is told to the
+// model in place of the result: it should say what failed and what to try
+// next.
+//
+// New panics when name is no name of a tool or In has no schema: both are
+// mistakes in the program. Parallel and Effect of the tool are the caller's
+// to set.
+func New[In, Out any](name, doc string, fn func(context.Context, In) (Out, error)) oneloop.Tool {
+	return build(name, doc, schemaOf[In](name), func(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event), in In) (*oneloop.ToolResult, error) {
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return result(out)
+	})
+}
+
+type runFunc[In any] = func(context.Context, *oneloop.ToolUse, func(oneloop.Event), In) (*oneloop.ToolResult, error)
+
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
+
+func build[In any](name, doc string, schema json.RawMessage, run runFunc[In]) oneloop.Tool {
+	if !toolName().MatchString(name) {
+		panic(fmt.Sprintf("tool %q: a name has 1 to 64 letters, digits, _ or -", name))
+	}
+	// Made when first needed, to keep it out of the start of the program.
+	resolve := sync.OnceValues(func() (*jsonschema.Resolved, error) {
+		s, err := jsonschema.For[In](nil)
+		if err != nil {
+			return nil, err
+		}
+		return s.Resolve(nil)
+	})
+	return oneloop.Tool{
+		ToolDef: oneloop.ToolDef{Name: name, Description: doc, Schema: schema},
+		Check: func(input json.RawMessage) error {
+			resolved, err := resolve()
+			if err != nil {
+				return err
+			}
+			return check[In](resolved, input)
+		},
+		Run: func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+			var in In
+			if err := json.Unmarshal(call.Input, &in); err != nil {
+				return nil, fmt.Errorf("read the input of %s: %w", name, err)
+			}
+			return run(ctx, call, emit, in)
+		},
+	}
+}
+
+// schemaOf gives the JSON of In's schema.
+func schemaOf[In any](name string) json.RawMessage {
+	s, err := jsonschema.For[In](nil)
+	if err == nil && (s.Type != "object" || reflect.TypeFor[In]().Kind() != reflect.Struct) {
+		err = errors.New("it is no struct")
+	}
+	var schema json.RawMessage
+	if err == nil {
+		schema, err = json.Marshal(s)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("tool %q: input type %v: %v", name, reflect.TypeFor[In](), err))
+	}
+	return schema
+}
+
+// check refuses input that does not keep to the schema, or that In cannot
+// hold, such as a number that is too large.
+func check[In any](resolved *jsonschema.Resolved, input json.RawMessage) error {
+	var value any
+	if err := json.Unmarshal(input, &value); err != nil {
+		return err
+	}
+	if err := resolved.Validate(value); err != nil {
+		text := strings.ReplaceAll(err.Error(), "validating root: ", "")
+		text = strings.ReplaceAll(text, "validating /properties/", "")
+		fields := resolved.Schema().PropertyOrder
+		return fmt.Errorf("%s (the fields are: %s; case matters)", text, strings.Join(fields, ", "))
+	}
+	var in In
+	return json.Unmarshal(input, &in)
+}
+
+// result makes content of what a function returned.
+func result(out any) (*oneloop.ToolResult, error) {
+	switch out := out.(type) {
+	case string:
+		return oneloop.TextResult(out), nil
+	case []oneloop.Block:
+		return &oneloop.ToolResult{Content: out}, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		return nil, fmt.Errorf("encode the result: %w. The call was run.", err)
+	}
+	return oneloop.TextResult(strings.TrimSuffix(b.String(), "\n")), nil
+}
