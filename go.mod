@@ -8,3 +8,5 @@ require (
 )
 
 require github.com/google/jsonschema-go v0.4.3
+
+require mvdan.cc/sh/v3 v3.14.1

@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"oneloop"
+	"oneloop/policy/shell"
+)
+
+// GateOptions are the options of [Gate].
+type GateOptions struct {
+	Mode Mode
+	Dir  string // where commands start, absolute
+	Home string // the home folder of commands, absolute; empty: unknown
+}
+
+// Gate returns the wrapper that decides whether a call runs. It belongs
+// outside of every other wrapper.
+//
+// A command for the tool Bash is judged by the danger list. Its deny tier
+// holds in every mode; its ask tier is refused except in [Bypass], because
+// nobody is asked here. In [Plan] only calls run whose effect is
+// [oneloop.ReadOnly]. What cannot be judged is refused.
+//
+// A call that is refused never reaches the tool: it is answered with what did
+// not run, why, and what to do instead, and [oneloop.Denied] is emitted.
+func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
+	return func(t oneloop.Tool) oneloop.Tool {
+		run, effect := t.Run, t.Effect
+		t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+			if d := o.decide(call, effect); d != nil {
+				emit(oneloop.Denied{Call: call, Reason: d.reason, Rule: d.rule, Nobody: d.nobody})
+				return oneloop.ErrorResult(d.text), nil
+			}
+			return run(ctx, call, emit)
+		}
+		return t
+	}
+}
+
+// denial is a call that does not run.
+type denial struct {
+	reason string // one line, for the user
+	rule   string // what would allow it; empty: nothing does
+	nobody bool
+	text   string // for the model
+}
+
+// decide returns nil for a call that runs.
+func (o GateOptions) decide(call *oneloop.ToolUse, effect func(*oneloop.ToolUse) oneloop.Effect) *denial {
+	if o.Mode < Default || o.Mode > Bypass {
+		return &denial{
+			reason: "the permission mode is unknown",
+			text:   "Not run: the permission mode is unknown, so nothing may run. Tell the user.",
+		}
+	}
+	if o.Mode == Plan && (effect == nil || effect(call) != oneloop.ReadOnly) {
+		return &denial{
+			reason: "the mode is plan, in which only calls run that change nothing",
+			rule:   "--permission-mode default",
+			text: fmt.Sprintf("Not run: the permission mode is plan, and this call of %s may change something. "+
+				"Describe what you would do; the user can leave the mode with --permission-mode default.", call.Name),
+		}
+	}
+	if !strings.EqualFold(call.Name, "Bash") {
+		return nil
+	}
+	var in struct {
+		Command *string `json:"command"`
+	}
+	if err := json.Unmarshal(call.Input, &in); err != nil || in.Command == nil {
+		return &denial{
+			reason: "the command could not be read",
+			text:   `Not run: the command could not be read from the input. Call Bash with {"command": "…"}.`,
+		}
+	}
+	return o.judge(shell.Judge(*in.Command, shell.Place{Dir: o.Dir, Home: o.Home}))
+}
+
+func (o GateOptions) judge(v shell.Verdict) *denial {
+	switch v.Tier {
+	case shell.Allow:
+		return nil
+	case shell.Ask:
+		if o.Mode == Bypass {
+			return nil
+		}
+		return &denial{
+			reason: fmt.Sprintf("%s: %s", v.Part, v.Reason),
+			rule:   "--permission-mode bypassPermissions",
+			nobody: true,
+			text: fmt.Sprintf("Not run, none of the command: the part `%s` needs the user's permission (%s), and nobody is there to give it. "+
+				"Do without it, or tell the user that --permission-mode bypassPermissions allows it.", v.Part, v.Reason),
+		}
+	}
+	return &denial{
+		reason: fmt.Sprintf("%s: %s", v.Part, v.Reason),
+		text: fmt.Sprintf("Not run, none of the command: the part `%s` is on the danger list (%s). "+
+			"No permission mode allows it. %s", v.Part, v.Reason, instead(v.Rule)),
+	}
+}
+
+// instead says what to do rather than break a rule of the deny tier.
+func instead(rule string) string {
+	switch rule {
+	case shell.RuleRemove:
+		return "Name the files or folders inside the workspace that should go, one by one."
+	case shell.RuleDevice, shell.RuleFormat:
+		return "Write to an ordinary file instead; if a disk must be written, ask the user to do it."
+	case shell.RulePower:
+		return "If the machine must go down or restart, ask the user to do it."
+	case shell.RuleForkBomb:
+		return "Start a fixed number of processes and wait for them."
+	}
+	return "Ask the user to do it."
+}

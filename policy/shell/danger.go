@@ -1,0 +1,241 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// danger judges programs that do something dangerous by themselves.
+func (j *judge) danger(name string, args []string, c context) {
+	switch name {
+	case "rm", "grm", "srm":
+		j.remove(args, c)
+	case "dd", "gdd":
+		for _, a := range args {
+			if of, is := strings.CutPrefix(a, "of="); is {
+				j.written(of, c)
+			}
+		}
+	case "tee", "sponge", "shred", "blkdiscard", "truncate":
+		for _, a := range args {
+			j.written(a, c)
+		}
+	case "wipefs":
+		if slices.ContainsFunc(args, func(a string) bool {
+			return a == "--all" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.ContainsAny(a, "ao")
+		}) {
+			for _, a := range args {
+				j.written(a, c)
+			}
+		}
+	case "cp", "mv", "install", "gcp", "gmv":
+		j.copied(args, c)
+	case "git":
+		j.git(args, c)
+	default:
+		j.power(name, args, c)
+	}
+}
+
+// written judges a path that something is written to.
+func (j *judge) written(target string, c context) {
+	for _, dir := range c.st.dirs {
+		p := rooted(target, dir)
+		if p == "/proc/sysrq-trigger" {
+			j.report(c, Deny, RulePower, "it may halt the machine or restart it")
+		}
+		dev, is := strings.CutPrefix(p, "/dev/")
+		switch {
+		case !is:
+		case isBlock(dev):
+			j.report(c, Deny, RuleDevice, "it writes to the block device "+printable(p))
+		case strings.HasPrefix(dev, unknown):
+			j.report(c, Ask, RuleDevice, "it may write to a block device")
+		}
+	}
+}
+
+// printable shows unknown text as an ellipsis.
+func printable(s string) string {
+	return strings.NewReplacer(unknown, "…", fetched, "…", process, "…", "\x01", "…").Replace(s)
+}
+
+// isBlock tells the names of block devices below /dev, with wildcards too.
+func isBlock(name string) bool {
+	for _, folder := range []string{"disk/", "mapper/", "block/", "md/", "vg/"} {
+		if strings.HasPrefix(name, folder) && name != "mapper/control" {
+			return true
+		}
+	}
+	for _, prefix := range []string{"sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "dm-", "md", "nbd", "zd", "ram", "sr",
+		"pmem", "disk", "rdisk", "bcache", "drbd", "rbd", "ubiblock", "dasd", "zram"} {
+		rest, is := strings.CutPrefix(name, prefix)
+		if !is {
+			continue
+		}
+		if rest == "" || strings.IndexAny(rest, "0123456789*?["+unknown) >= 0 || len(rest) <= 2 && isLetters(rest) && len(prefix) <= 3 {
+			return true
+		}
+	}
+	if strings.ContainsAny(name, "*?[") {
+		for _, n := range []string{"sda", "sda1", "sdb", "hda", "vda", "vda1", "xvda", "nvme0n1", "mmcblk0", "loop0", "dm-0", "md0"} {
+			if matches(name, n) {
+				return true
+			}
+		}
+	}
+	return name == "root"
+}
+
+func isLetters(s string) bool {
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// copied judges where cp and its like write.
+func (j *judge) copied(args []string, c context) {
+	var operands []string
+	for i, a := range args {
+		switch {
+		case a == "-t" || a == "--target-directory":
+			if i+1 < len(args) {
+				j.written(args[i+1], c)
+			}
+		case len(a) > 1 && a[0] == '-':
+		default:
+			operands = append(operands, a)
+		}
+	}
+	if len(operands) > 1 {
+		j.written(operands[len(operands)-1], c)
+	}
+}
+
+// power judges what halts or restarts the machine.
+func (j *judge) power(name string, args []string, c context) {
+	stops := false
+	switch name {
+	case "shutdown":
+		stops = !onlyHelp(args) && !slices.Contains(args, "-c")
+	case "reboot", "halt", "poweroff":
+		stops = !onlyHelp(args)
+	case "init", "telinit":
+		stops = slices.Contains(args, "0") || slices.Contains(args, "6")
+	case "systemctl", "loginctl":
+		for _, a := range args {
+			switch strings.TrimSuffix(a, ".target") {
+			case "reboot", "poweroff", "halt", "kexec", "soft-reboot":
+				stops = true
+			case "shutdown":
+				stops = strings.HasSuffix(a, ".target")
+			case "status", "show", "cat", "help", "list-units", "list-unit-files", "is-active", "is-enabled", "list-dependencies":
+				return
+			}
+		}
+	case "kexec":
+		stops = slices.Contains(args, "-e") || slices.Contains(args, "--exec")
+	}
+	if stops {
+		j.report(c, Deny, RulePower, "it halts the machine or restarts it")
+	}
+}
+
+// onlyHelp reports whether a program is only asked about itself.
+func onlyHelp(args []string) bool {
+	return slices.Contains(args, "--help") || slices.Contains(args, "--version")
+}
+
+// git judges the commands of git that lose work.
+func (j *judge) git(args []string, c context) {
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
+		args = args[1:]
+		if len(args) == 0 {
+			return
+		}
+		switch a {
+		case "-c", "--config-env":
+			if _, text, is := strings.Cut(args[0], "=!"); is && strings.HasPrefix(args[0], "alias.") {
+				j.again(text, c)
+			}
+			args = args[1:]
+		case "-C", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--attr-source":
+			args = args[1:]
+		}
+	}
+	if len(args) == 0 {
+		return
+	}
+	sub, args := args[0], args[1:]
+	what := ""
+	switch sub {
+	case "push":
+		if forced(args) {
+			what = "it overwrites what others may have pushed"
+		}
+	case "reset":
+		if slices.ContainsFunc(args, func(a string) bool { return len(a) > 3 && strings.HasPrefix("--hard", a) }) {
+			what = "it drops changes that are not committed"
+		}
+	case "clean":
+		if cleans(args) {
+			what = "it removes files that git ignores, such as local settings"
+		}
+	}
+	if what != "" {
+		j.report(c, Ask, RuleGit, what)
+	}
+}
+
+func forced(args []string) bool {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+		case a == "-o" || a == "--push-option" || a == "--repo" || a == "--receive-pack" || a == "--exec":
+			i++
+		case strings.HasPrefix(a, "--"):
+			if strings.HasPrefix(a, "--fo") && !strings.HasPrefix(a, "--force-if-includes") && !strings.HasPrefix(a, "--follow") || a == "--mirror" {
+				return true
+			}
+		case len(a) > 1 && a[0] == '-':
+			for _, r := range a[1:] {
+				if r == 'o' {
+					break
+				}
+				if r == 'f' {
+					return true
+				}
+			}
+		case strings.HasPrefix(a, "+") && i > 0:
+			return true
+		}
+	}
+	return false
+}
+
+func cleans(args []string) bool {
+	ignored := false
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a == "--":
+			return ignored
+		case a == "--dry-run":
+			return false
+		case a == "-e" || a == "--exclude":
+			i++
+		case strings.HasPrefix(a, "--"):
+		case len(a) > 1 && a[0] == '-':
+			for _, r := range a[1:] {
+				if r == 'e' {
+					break
+				}
+				if r == 'n' {
+					return false
+				}
+				ignored = ignored || r == 'x' || r == 'X'
+			}
+		}
+	}
+	return ignored
+}

@@ -1,0 +1,277 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// place is a folder that must stay.
+type place struct {
+	path string
+	what string
+}
+
+// protect notes the folders that must not be removed: the root, the home
+// folder, all that they and the working folder are in, and the system's.
+func (j *judge) protect(dir string) {
+	add := func(p, what string) { j.protected = append(j.protected, place{p, what}) }
+	add("/", "the root folder")
+	add(path.Clean(j.home), "the home folder")
+	for p := path.Dir(path.Clean(j.home)); p != "/" && p != "."; p = path.Dir(p) {
+		add(p, "a folder the home folder is in")
+	}
+	for p := path.Dir(path.Clean(dir)); p != "/" && p != "."; p = path.Dir(p) {
+		add(p, "a folder the working folder is in")
+	}
+	for _, p := range []string{"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root",
+		"/sbin", "/sys", "/usr", "/var", "/Applications", "/Library", "/System", "/Users"} {
+		add(p, "a folder of the system")
+	}
+}
+
+// remove judges the arguments of rm.
+func (j *judge) remove(args []string, c context) {
+	recursive, unclear := false, false
+	var targets []string
+	for i, a := range args {
+		if a == "--" {
+			targets = append(targets, args[i+1:]...)
+			break
+		}
+		switch {
+		case len(a) < 2 || a[0] != '-':
+			targets = append(targets, a)
+			unclear = unclear || strings.HasPrefix(a, unknown)
+		case strings.HasPrefix(a, "--"):
+			recursive = recursive || len(a) > 2 && strings.HasPrefix("--recursive", a) || strings.Contains(a, unknown)
+		default:
+			recursive = recursive || strings.ContainsAny(a, "rR"+unknown)
+		}
+	}
+	for _, t := range targets {
+		if t == "" {
+			continue // rm refuses it
+		}
+		if recursive || unclear {
+			if what := j.vital(t, c.st.dirs); what != "" {
+				j.report(c, Deny, RuleRemove, "it removes "+what)
+			}
+		}
+		if what := j.history(t, recursive, c.st.dirs); what != "" {
+			j.report(c, Ask, RuleGit, "it removes "+what)
+		}
+	}
+}
+
+// vital says what of the protected folders a recursive rm of target removes.
+func (j *judge) vital(target string, dirs []string) string {
+	if onlyUp(target) {
+		return "a folder the working folder is in"
+	}
+	for _, dir := range dirs {
+		p := components(rooted(target, dir))
+		if n := len(p); n > 0 && strings.HasPrefix(p[n-1], "~") && path.Dir("/"+strings.Join(p, "/")) == path.Dir(j.home) {
+			return "the home folder of a user"
+		}
+		for _, keep := range j.protected {
+			k := components(keep.path)
+			switch {
+			case match(p, k):
+				return keep.what
+			case len(p) > 0 && everything(p[len(p)-1]) && match(p[:len(p)-1], k):
+				return "everything in " + keep.what
+			}
+		}
+	}
+	return ""
+}
+
+// onlyUp tells "..", "../..", "./../" and the like.
+func onlyUp(p string) bool {
+	up := false
+	for c := range strings.SplitSeq(p, "/") {
+		switch c {
+		case "..":
+			up = true
+		case "", ".":
+		default:
+			return false
+		}
+	}
+	return up && !strings.HasPrefix(p, "/")
+}
+
+// history says what of git's own folder rm of target removes.
+func (j *judge) history(target string, recursive bool, dirs []string) string {
+	for _, dir := range dirs {
+		abs := rooted(target, dir)
+		p := components(abs)
+		n := len(p)
+		if n > 0 && isGit(p[n-1]) {
+			return "a git repository's own folder"
+		}
+		if n > 1 && isGit(p[n-2]) && (everything(p[n-1]) || recursive && (p[n-1] == "objects" || p[n-1] == "refs")) {
+			return "what a git repository keeps"
+		}
+		if recursive && j.at.Dir != "" && abs == path.Clean(j.at.Dir) {
+			return "the working folder with its git repository"
+		}
+	}
+	return ""
+}
+
+// isGit tells .git, in any case, and wildcards that it is one of. Wildcards
+// match a leading dot only with a dot.
+func isGit(name string) bool {
+	name = strings.ToLower(name)
+	return name == ".git" || strings.HasPrefix(name, ".") && name != ".." && matches(name, ".git")
+}
+
+// components splits an absolute path. The root of a process is the root.
+func components(p string) []string {
+	for {
+		rest, is := strings.CutPrefix(p, "/proc/")
+		_, rest, more := strings.Cut(rest, "/root")
+		if !is || !more || rest != "" && rest[0] != '/' {
+			break
+		}
+		p = path.Clean("/" + rest)
+	}
+	if p == "/" {
+		return nil
+	}
+	return strings.Split(strings.TrimPrefix(p, "/"), "/")
+}
+
+// match compares a path that may hold wildcards with one that does not.
+func match(pattern, p []string) bool {
+	if len(pattern) != len(p) {
+		return false
+	}
+	for i := range p {
+		if !matches(pattern[i], p[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches compares one name with a pattern as bash does, but for a leading
+// dot.
+func matches(pattern, name string) bool {
+	if pattern == name {
+		return true
+	}
+	if !strings.ContainsAny(pattern, "*?[") {
+		return false
+	}
+	ok, err := path.Match(strings.ReplaceAll(pattern, "[!", "[^"), name)
+	return err == nil && ok
+}
+
+// everything tells patterns that match all names in a folder, or all that
+// begin with a dot, or nearly so: they hold no letter and no digit outside of
+// brackets.
+func everything(pattern string) bool {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return false
+	}
+	in := false
+	for _, r := range pattern {
+		switch {
+		case r == '[':
+			in = true
+		case r == ']':
+			in = false
+		case in || strings.ContainsRune("*?.", r):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// find judges find, which removes by itself and runs other commands.
+func (j *judge) find(args []string, c context) {
+	var starts []string
+	i := 0
+	for ; i < len(args); i++ {
+		a := args[i]
+		if a == "-H" || a == "-L" || a == "-P" || strings.HasPrefix(a, "-O") {
+			continue
+		}
+		if a == "-D" {
+			i++
+			continue
+		}
+		if len(a) > 0 && (a[0] == '-' || a[0] == '(' || a[0] == '!') {
+			break
+		}
+		starts = append(starts, a)
+	}
+	if len(starts) == 0 {
+		starts = []string{"."}
+	}
+	tests := args[min(i, len(args)):]
+	narrow, name := narrowed(tests)
+	for _, s := range starts {
+		found := s
+		switch {
+		case name != "":
+			found = s + "/" + unknown + "/" + name
+		case narrow:
+			found = s + "/" + unknown + "/" + unknown
+		}
+		for i, t := range tests {
+			switch t {
+			case "-delete":
+				cc := c
+				j.remove([]string{"-r", "--", found}, cc)
+			case "-exec", "-execdir", "-ok", "-okdir":
+				var command []string
+				for _, a := range tests[i+1:] {
+					if a == ";" || a == "+" && len(command) > 0 && command[len(command)-1] == found {
+						break
+					}
+					command = append(command, strings.ReplaceAll(a, "{}", found))
+				}
+				cc := c
+				cc.st = c.st.clone()
+				cc.stdin = input{}
+				j.run(command, cc)
+			}
+		}
+	}
+}
+
+// narrowed says whether tests leave out something, and the one name they ask
+// for, if they do.
+func narrowed(tests []string) (narrow bool, name string) {
+	for i := 0; i < len(tests); i++ {
+		arg := ""
+		if i+1 < len(tests) {
+			arg = tests[i+1]
+		}
+		switch strings.TrimLeft(tests[i], "-") {
+		case "name", "iname":
+			if !everything(arg) {
+				narrow, name = true, arg
+			}
+			i++
+		case "path", "wholename", "regex", "iregex", "ipath", "newer", "mtime", "atime", "ctime", "mmin", "amin", "cmin",
+			"size", "user", "group", "perm", "inum", "links", "uid", "gid", "samefile", "lname":
+			narrow = true
+			i++
+		case "empty", "nouser", "nogroup", "executable":
+			narrow = true
+		case "type":
+			narrow = narrow || arg == "l" || arg == "s" || arg == "p"
+			i++
+		case "exec", "execdir", "ok", "okdir":
+			for i < len(tests) && tests[i] != ";" && tests[i] != "+" {
+				i++
+			}
+		}
+	}
+	return narrow, name
+}

@@ -1,0 +1,217 @@
+// Package shell judges commands for bash by a list of dangerous ones. It
+// parses the command and follows it as far as it can be followed without
+// running it: quoting, variables, functions, wrappers such as env and sudo,
+// texts handed to other shells. It runs nothing and looks at no file.
+//
+// The list keeps mistakes from doing damage. It is no boundary: whoever wants
+// to get past it can.
+package shell
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Tier says how a command is to be treated. A greater tier is stricter.
+type Tier int
+
+const (
+	Allow Tier = iota // nothing on the list
+	Ask               // not without somebody's permission
+	Deny              // never
+)
+
+func (t Tier) String() string {
+	switch t {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	}
+	return "deny"
+}
+
+// Rules of the list.
+const (
+	RuleRemove   = "remove"    // deny: rm of everything that matters, recursively
+	RuleFormat   = "format"    // deny: a new file system
+	RuleDevice   = "device"    // deny: writing to a block device; ask: perhaps doing so
+	RulePower    = "power"     // deny: halting or restarting the machine
+	RuleForkBomb = "fork-bomb" // deny: a function that starts itself without end
+
+	RuleUnset   = "unset"   // ask: removes everything that matters if a variable is not set
+	RuleRoot    = "root"    // ask: becoming another user
+	RulePiped   = "piped"   // ask: running a program that comes through a pipe or from the network
+	RuleGit     = "git"     // ask: losing what git keeps
+	RuleUnclear = "unclear" // ask: not understood
+)
+
+// Place is where a command starts.
+type Place struct {
+	Dir  string // absolute; empty: unknown
+	Home string // the home folder, absolute; empty: unknown
+}
+
+// Verdict is what is to be thought of a command. The zero value allows it.
+type Verdict struct {
+	Tier   Tier
+	Rule   string
+	Reason string // why, a phrase
+	Part   string // the part of the command it is about, at most 200 bytes on one line
+}
+
+// Judge gives the strictest verdict on any part of command. It allows what is
+// not on the list, and does not allow what it cannot follow: text that does
+// not parse, is nested too deeply or takes too long is at least [Ask].
+func Judge(command string, at Place) (v Verdict) {
+	j := &judge{at: at, home: at.Home}
+	if j.home == "" {
+		j.home = nowhere
+	}
+	dir := at.Dir
+	if dir == "" {
+		dir = nowhere
+	}
+	j.protect(dir)
+	defer func() {
+		if r := recover(); r != nil { // a fault of the parser or of ours is no permission
+			v = j.worst
+			if v.Tier < Ask {
+				v = Verdict{Ask, RuleUnclear, "it could not be understood", clip(command)}
+			}
+		}
+	}()
+	j.text(command, context{st: &state{dirs: []string{dir}}})
+	return j.worst
+}
+
+// nowhere stands for a folder whose path is not known. It has parents, so that
+// ".." in it is not the root.
+const nowhere = "/\x01/\x01/\x01/\x01"
+
+// Limits of what is followed; beyond them a command is unclear.
+const (
+	maxFrames = 4000   // frames of Go's stack while parsing
+	maxSteps  = 50_000 // commands looked at, loops and calls included
+	maxTexts  = 16     // texts within texts, as in sh -c "sh -c …"
+	maxPicks  = 64     // combinations of values tried for one command
+)
+
+// judge is one judgement.
+type judge struct {
+	at        Place
+	home      string
+	protected []place // folders that must not be removed
+	worst     Verdict
+	steps     int
+	calls     []frame // functions being followed, outermost first
+}
+
+// report keeps the strictest verdict, and of equals the first.
+func (j *judge) report(c context, tier Tier, rule, reason string) {
+	if c.guess && tier > Ask {
+		tier, rule = Ask, RuleUnset
+		reason += " if a variable is not set"
+	}
+	if tier > j.worst.Tier {
+		j.worst = Verdict{tier, rule, reason, clip(c.part)}
+	}
+}
+
+// text judges a script. It returns the state the script leaves behind.
+func (j *judge) text(src string, c context) *state {
+	if strings.IndexByte(src, 0) >= 0 {
+		c.part = strings.ReplaceAll(src, "\x00", "\\0")
+		j.report(c, Ask, RuleUnclear, "it holds a NUL byte, which bash drops")
+		src = strings.ReplaceAll(src, "\x00", "")
+	}
+	if c.texts++; c.texts > maxTexts {
+		c.part = src
+		j.report(c, Ask, RuleUnclear, "its shells are nested too deeply to be followed")
+		return c.st
+	}
+	stmts, err := parse(src)
+	c.src = src
+	if err != nil {
+		c.part = src
+		j.report(c, Ask, RuleUnclear, "bash would not parse it: "+reason(err))
+		if len(stmts) == 0 { // bash runs what comes before a fault, line by line
+			for line := range strings.Lines(src) {
+				if stmts, err := parse(line); err == nil && line != src {
+					c.src = line
+					j.stmts(stmts, c)
+				}
+			}
+			return c.st
+		}
+	}
+	return j.stmts(stmts, c)
+}
+
+func reason(err error) string {
+	var p syntax.ParseError
+	if errors.As(err, &p) {
+		return oneLine(p.Text)
+	}
+	return oneLine(err.Error())
+}
+
+// parse returns the statements of src, with an error also those before it.
+func parse(src string) ([]*syntax.Stmt, error) {
+	var stmts []*syntax.Stmt
+	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	for s, err := range p.StmtsSeq(&guarded{src: src}) {
+		if err != nil {
+			return stmts, err
+		}
+		stmts = append(stmts, s)
+	}
+	return stmts, nil
+}
+
+var errDeep = errors.New("it is nested too deeply")
+
+// guarded is a reader that ends parsing when the parser, which is recursive,
+// has gone too deep: overflowing the stack cannot be recovered from. The
+// parser reads 1 KiB at a time, so it is looked at often enough.
+type guarded struct {
+	src   string
+	reads int
+}
+
+func (g *guarded) Read(p []byte) (int, error) {
+	if g.src == "" {
+		return 0, io.EOF
+	}
+	var pc [1]uintptr
+	if g.reads++; g.reads > 1 && runtime.Callers(maxFrames, pc[:]) > 0 {
+		return 0, errDeep
+	}
+	n := copy(p, g.src)
+	g.src = g.src[n:]
+	return n, nil
+}
+
+// clip makes text one short line.
+func clip(s string) string {
+	const limit = 200 // bytes
+	s = oneLine(s)
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-3], "") + "…"
+}
+
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.TrimSpace(s)
+}
