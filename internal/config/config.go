@@ -1,0 +1,156 @@
+// Package config is the one place where settings come from: it reads flags,
+// the environment and files, and says which of them won.
+//
+// Precedence, strongest first: flag, environment, the user's config.env, the
+// user's settings.json, the project's settings.local.json, the project's
+// settings.json. A folder's .env comes below the environment and config.env,
+// and only after trust. The provider, its address, credentials, the
+// permission mode and the sandbox are never taken from a project's settings.
+//
+// Nothing here reads the process's own environment: it is part of [Input].
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"oneloop"
+	"oneloop/policy"
+)
+
+// Input is all that settings are made of.
+type Input struct {
+	Flags   Flags
+	Environ []string // as os.Environ gives it
+	Dir     string   // the folder that is worked in, absolute
+
+	// Ask is used for the trust question. Nil means that nobody is there to
+	// answer it.
+	Ask oneloop.Ask
+}
+
+// Flags are the flags that settings depend on. Empty means not given.
+type Flags struct {
+	Model          string
+	Effort         string
+	PermissionMode string
+	Sandbox        string
+	Trust          bool // use the folder's .env without a question, this once
+}
+
+// Settings is what was decided. Printing it or turning it into JSON shows no
+// credential.
+type Settings struct {
+	Model      Model         `json:"model"`  // an empty name: the catalogue's default
+	Effort     string        `json:"effort"` // empty: the model's own default
+	BaseURL    string        `json:"base_url,omitempty"`
+	APIVersion string        `json:"api_version,omitempty"` // empty: the adapter's choice
+	Key        Secret        `json:"key"`                   // goes into x-api-key
+	Token      Secret        `json:"token"`                 // goes into authorization; at most one of the two is set
+	Mode       policy.Mode   `json:"permission_mode"`
+	Sandbox    string        `json:"sandbox"`  // "auto" or "none"
+	Language   string        `json:"language"` // "en" or "zh"
+	MaxRetries int           `json:"max_retries"`
+	RetryDelay time.Duration `json:"retry_delay_ns"` // the first wait
+
+	IdleTimeout     time.Duration `json:"idle_timeout_ns"`     // no byte on the stream
+	ProgressTimeout time.Duration `json:"progress_timeout_ns"` // only pings on the stream
+	ContextWindow   int64         `json:"context_window"`      // tokens; 0: the catalogue's number
+
+	ConfigDir string `json:"config_dir"` // may not exist; empty: there is no place for it
+	StateDir  string `json:"state_dir"`  // exists and can be written; empty: nothing is kept
+
+	// From says where a setting came from, by its JSON name: "--model",
+	// "ANTHROPIC_API_KEY", a file's path. What is missing is a default.
+	From map[string]string `json:"from"`
+
+	// Notices are what the user should know, each one line.
+	Notices []string `json:"notices,omitempty"`
+
+	secrets []string
+}
+
+// HasCredential reports whether there is a key or a token.
+func (s *Settings) HasCredential() bool { return s.Key.Set() || s.Token.Set() }
+
+// Secrets returns the value of every credential that was seen, also of those
+// that are not used, so that they can be kept from commands and masked.
+func (s *Settings) Secrets() []string { return s.secrets }
+
+// String is the JSON of s.
+func (s *Settings) String() string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return "settings: " + err.Error()
+	}
+	return string(b)
+}
+
+// loader carries what the steps of Load share.
+type loader struct {
+	Input
+	env     map[string]string // without empty values
+	user    map[string]string // config.env, in the same way
+	folder  map[string]string // .env, once it is trusted
+	home    string            // absolute, or empty
+	config  string            // the user's config file, for messages
+	dotenv  string            // the folder's .env, for messages
+	out     *Settings
+	broken  error // why .env could not be read
+	project []*file
+	own     *file
+}
+
+// Load decides all settings. Its errors are an [*Error], which knows the exit
+// code. It asks at most one question, about the folder's .env.
+func Load(ctx context.Context, in Input) (*Settings, error) {
+	l := &loader{Input: in, env: environ(in.Environ), out: &Settings{
+		Mode: policy.Default, Sandbox: "auto",
+		MaxRetries: 8, RetryDelay: 500 * time.Millisecond,
+		IdleTimeout: 5 * time.Minute, ProgressTimeout: 10 * time.Minute,
+		From: map[string]string{},
+	}}
+	l.findDirs()
+	for _, step := range []func() error{
+		l.readUserEnv,
+		l.readFiles,
+		func() error { return l.readDotenv(ctx) },
+		l.credentials,
+		l.model,
+		l.network,
+		l.permissions,
+		l.times,
+		l.language,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return l.out, nil
+}
+
+func (l *loader) notice(format string, args ...any) {
+	l.out.Notices = append(l.out.Notices, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// value is a setting with where it came from.
+type value struct{ text, from string }
+
+// variable looks a name up in the environment and in config.env.
+func (l *loader) variable(name string) (value, bool) {
+	if v, ok := l.env[name]; ok {
+		return value{v, name}, true
+	}
+	if v, ok := l.user[name]; ok {
+		return value{v, l.config}, true
+	}
+	return value{}, false
+}
+
+// set records where a setting came from.
+func (l *loader) set(name string, v value) string {
+	l.out.From[name] = v.from
+	return v.text
+}

@@ -1,0 +1,173 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"oneloop"
+)
+
+// file is one settings.json: the keys it sets, flattened, as text.
+type file struct {
+	path   string
+	values map[string]string
+	other  []string // keys that mean nothing here
+}
+
+// text is a value of f, empty when f does not exist or does not set it.
+func (f *file) text(key string) string {
+	if f == nil {
+		return ""
+	}
+	return f.values[key]
+}
+
+// keys are the settings a file may hold; those marked are the user's alone.
+var keys = map[string]struct{ userOnly bool }{
+	"model":                   {},
+	"effort":                  {},
+	"language":                {},
+	"baseURL":                 {true},
+	"auth":                    {true},
+	"apiVersion":              {true},
+	"permissions.defaultMode": {true},
+	"sandbox":                 {true},
+}
+
+// readFiles reads the user's settings and the project's.
+func (l *loader) readFiles() error {
+	var err error
+	if l.out.ConfigDir != "" {
+		if l.own, err = l.readFile(filepath.Join(l.out.ConfigDir, "settings.json")); err != nil {
+			return err
+		}
+	}
+	if a := l.own.text("auth"); a != "" && a != "key" && a != "token" {
+		return misconfigured(nil, "%s: auth is %q; it is key (sent as x-api-key) or token (sent as authorization).", l.own.path, a)
+	}
+	for _, name := range []string{"settings.local.json", "settings.json"} {
+		f, err := l.readFile(filepath.Join(l.Dir, ".oneloop", name))
+		if err != nil {
+			return err
+		}
+		if f == nil || (l.own != nil && f.path == l.own.path) {
+			continue
+		}
+		l.keepOut(f)
+		l.project = append(l.project, f)
+	}
+	return nil
+}
+
+// keepOut drops what a project may not decide.
+func (l *loader) keepOut(f *file) {
+	var dropped []string
+	for key := range f.values {
+		if keys[key].userOnly {
+			dropped = append(dropped, key)
+			delete(f.values, key)
+		}
+	}
+	if p, _, ok := strings.Cut(f.values["model"], "/"); ok {
+		dropped = append(dropped, "model (its provider "+p+")")
+		delete(f.values, "model")
+	}
+	if len(dropped) > 0 {
+		sort.Strings(dropped)
+		l.notice("%s sets %s, which only the user's own settings may; it is ignored.", f.path, strings.Join(dropped, ", "))
+	}
+}
+
+// readFile reads one file; nil means that there is none.
+func (l *loader) readFile(path string) (*file, error) {
+	data, _, err := readRegular(path)
+	if absent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, misconfigured(err, "%s cannot be read: %s; make it readable or move it away.", path, cause(err))
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	f := &file{path: path, values: map[string]string{}}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return f, nil
+	}
+	if err := f.parse(data); err != nil {
+		return nil, misconfigured(err, "%v", err)
+	}
+	if len(f.other) > 0 {
+		l.notice("%s sets %s, which this version does not know; it is ignored.", path, strings.Join(f.other, ", "))
+	}
+	return f, nil
+}
+
+func (f *file) parse(data []byte) error {
+	if err := oneloop.CheckObject(data); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(json.Unmarshal(data, new(any)), &syntax) {
+			return fmt.Errorf("%s:%d: %v; correct the JSON or move the file away", f.path, line(data, syntax.Offset), syntax)
+		}
+		return fmt.Errorf("%s: %v; it must hold one JSON object", f.path, err)
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(data, &top); err != nil {
+		return fmt.Errorf("%s: %v", f.path, err)
+	}
+	return f.take(data, "", top)
+}
+
+// take reads the keys of one object.
+func (f *file) take(data []byte, prefix string, object map[string]json.RawMessage) error {
+	names := make([]string, 0, len(object))
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		key, raw := prefix+name, object[name]
+		if string(raw) == "null" || key == "$schema" {
+			continue
+		}
+		if inner, ok := members(key, raw); ok {
+			if err := f.take(data, key+".", inner); err != nil {
+				return err
+			}
+			continue
+		}
+		key = strings.TrimSuffix(key, ".mode") // sandbox.mode
+		if _, known := keys[key]; !known {
+			f.other = append(f.other, key)
+			continue
+		}
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			at := bytes.Index(data, []byte(`"`+name+`"`))
+			return fmt.Errorf("%s:%d: %s must be text in quotes", f.path, line(data, int64(at)), key)
+		}
+		f.values[key] = strings.TrimSpace(text)
+	}
+	return nil
+}
+
+// members opens an object that holds settings: permissions, and sandbox in
+// its long form.
+func members(key string, raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	if key != "permissions" && key != "sandbox" {
+		return nil, false
+	}
+	var inner map[string]json.RawMessage
+	err := json.Unmarshal(raw, &inner)
+	return inner, err == nil
+}
+
+// line is the number of the line that holds the byte at offset.
+func line(data []byte, offset int64) int {
+	offset = max(0, min(offset, int64(len(data))))
+	return 1 + bytes.Count(data[:offset], []byte("\n"))
+}

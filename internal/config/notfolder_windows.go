@@ -1,0 +1,4 @@
+package config
+
+// notFolder: Windows calls it a path that does not exist.
+func notFolder(error) bool { return false }

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// makeState makes the state folder and tries whether it can be written. If
+// not, the program works without one and the user is told once.
+func (l *loader) makeState(dir string) {
+	if dir == "" {
+		l.notice("HOME is not set to a folder, so nothing is kept between runs; set XDG_STATE_HOME to keep it.")
+		return
+	}
+	err := l.usable(dir)
+	if err != nil {
+		l.notice("%s cannot be written (%s), so nothing is kept between runs; set XDG_STATE_HOME to another folder to keep it.", dir, cause(err))
+		return
+	}
+	l.out.StateDir = dir
+}
+
+func (l *loader) usable(dir string) error {
+	if strings.HasPrefix(dir, l.home+string(filepath.Separator)) {
+		if _, err := os.Stat(l.home); err != nil {
+			return err // a home that is not there is not ours to make
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	f, err := os.CreateTemp(dir, ".try-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// readUserEnv reads the user's config.env.
+func (l *loader) readUserEnv() error {
+	if l.out.ConfigDir == "" {
+		return nil
+	}
+	l.config = filepath.Join(l.out.ConfigDir, "config.env")
+	data, info, err := readRegular(l.config)
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return misconfigured(err, "%s cannot be read: %s; make it readable or move it away.", l.config, cause(err))
+	}
+	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		l.notice("%s holds keys and others may read it (mode %#o); run: chmod 600 %s", l.config, info.Mode().Perm(), l.config)
+	}
+	vars, err := parseEnv(data)
+	if err != nil {
+		return misconfigured(err, "%s %v; write NAME=value, one a line.", l.config, err)
+	}
+	l.user = environ(nil)
+	for _, v := range vars {
+		setVar(l.user, v)
+	}
+	return nil
+}
+
+func setVar(vars map[string]string, v variable) {
+	delete(vars, v.name)
+	if t := strings.TrimSpace(v.value); t != "" {
+		vars[v.name] = t
+	}
+}
+
+const maxFile = 1 << 20 // bytes; settings are small, and a device has no end
+
+// readRegular reads a small ordinary file; reading anything else could block
+// or never end.
+func readRegular(path string) ([]byte, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errors.New("it is no ordinary file")
+	}
+	if info.Size() > maxFile {
+		return nil, nil, errors.New("it is larger than 1 MiB")
+	}
+	data, err := os.ReadFile(path)
+	return data, info, err
+}
+
+// absent reports whether err says that there is no such file, also because a
+// part of its path is no folder.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || notFolder(err)
+}
