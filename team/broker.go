@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 
 	"oneloop"
+	"oneloop/tool"
+	"oneloop/workspace"
 )
 
 // Task is a subtask on its way to a child agent.
@@ -69,6 +71,28 @@ func NewBroker(o Options) *Broker {
 		o.Exit = exitCode
 	}
 	return &Broker{Options: o}
+}
+
+// Attach connects a command that is about to start: it gives it the socket at
+// descriptor [FD], the variable [Env] and the link on PATH. While a child of
+// the command runs, clock is stopped. release ends the children that still run,
+// and waits for them. It is a tool.AttachFunc.
+func (b *Broker) Attach(ctx context.Context, _ *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (release func(), err error) {
+	theirs, release, err := b.connect(ctx, emit, clock)
+	if err != nil {
+		return nil, err
+	}
+	if theirs != nil {
+		fds := map[int]*os.File{FD: theirs}
+		for n, f := range cmd.Fds {
+			if n != FD {
+				fds[n] = f
+			}
+		}
+		cmd.Fds = fds
+	}
+	cmd.Env = b.environment(cmd.Env, theirs)
+	return release, nil
 }
 
 // environment returns env, further variables of a command, with what a

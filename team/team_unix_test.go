@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,10 +27,13 @@ import (
 
 	"oneloop"
 	"oneloop/team"
+	"oneloop/tool"
+	"oneloop/workspace"
 )
 
 // The test program is also the client: a link named oneloop leads to it.
 func TestMain(m *testing.M) {
+	workspace.Helper()
 	if filepath.Base(os.Args[0]) == "oneloop" {
 		os.Exit(client())
 	}
@@ -745,6 +749,80 @@ func TestAClientOfAnotherVersionIsToldSo(t *testing.T) {
 	said, err := io.ReadAll(f)
 	if err != nil || !bytes.Contains(said, []byte("different versions")) || !bytes.HasSuffix(said, []byte("x\x00\x00\x00\x013")) {
 		t.Errorf("the agent said %q, %v", said, err)
+	}
+}
+
+// call runs a command as the model would.
+func (c *crew) call(t *testing.T, o tool.BashOptions, command string) *oneloop.ToolResult {
+	t.Helper()
+	ws, err := workspace.Local(c.Root, workspace.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Attach = c.Attach
+	input, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := &oneloop.Toolbox{Tools: []oneloop.Tool{tool.Bash(ws, o)}}
+	msg := box.Run(t.Context(), []*oneloop.ToolUse{{ID: "c1", Name: "Bash", Input: input}}, c.emit)
+	return msg.Blocks[0].(*oneloop.ToolResult)
+}
+
+func TestAModelThatCallsBashGetsAChildsAnswer(t *testing.T) {
+	c := newCrew(t, team.Options{Run: echo})
+	r := c.call(t, tool.BashOptions{}, "echo before; cat | oneloop 'look here' <<< extra; echo after")
+	if r.IsError || r.Text() != "before\n/1 \"look here\" \"extra\\n\"\nafter" {
+		t.Errorf("the result is %q, error %v", r.Text(), r.IsError)
+	}
+	r = c.call(t, tool.BashOptions{}, "# "+strings.Repeat("long ", 100_000)+"\noneloop x")
+	if r.Text() != `/2 "x" ""` {
+		t.Errorf("after a command in a file: %q", r.Text())
+	}
+	r = c.call(t, tool.BashOptions{}, "oneloop x 19>&-")
+	if !strings.Contains(r.Text(), "descriptor 19, which is closed") || !strings.Contains(r.Text(), "[exit code 3]") {
+		t.Errorf("without the descriptor: %q", r.Text())
+	}
+}
+
+func TestAChildMayTakeLongerThanItsCommand(t *testing.T) {
+	t.Parallel()                  // it waits for the real clock
+	const limit = 2 * time.Second // enough for a client to start on a busy machine
+	c := newCrew(t, team.Options{Run: func(ctx context.Context, task team.Task, _ func(oneloop.Event)) (string, error) {
+		select {
+		case <-time.After(limit + 100*time.Millisecond):
+			return "slow but done", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}})
+	r := c.call(t, tool.BashOptions{Timeout: limit}, "oneloop x")
+	if r.IsError || r.Text() != "slow but done" {
+		t.Errorf("the result is %q, error %v", r.Text(), r.IsError)
+	}
+}
+
+func TestAClientLeftInTheBackgroundEndsWithItsCommand(t *testing.T) {
+	started := make(chan struct{})
+	ended := make(chan error, 1)
+	c := newCrew(t, team.Options{Run: func(ctx context.Context, _ team.Task, _ func(oneloop.Event)) (string, error) {
+		close(started)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return "", ctx.Err()
+	}})
+	go func() { <-started; os.WriteFile(filepath.Join(c.Root, "started"), nil, 0o600) }()
+	r := c.call(t, tool.BashOptions{}, "oneloop x & until [ -e started ]; do read -t 0.01 <> <(:); done")
+	if r.IsError || !strings.Contains(r.Text(), "ended what it left running: oneloop") {
+		t.Errorf("the result is %q, error %v", r.Text(), r.IsError)
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, oneloop.ErrInterrupted) {
+			t.Errorf("the child's context ended with %v", err)
+		}
+	default:
+		t.Error("the command has its result while the child still runs")
 	}
 }
 
