@@ -36,7 +36,7 @@ func (h *History) Request(ctx context.Context) (*Request, error) {
 }
 
 // Append keeps msgs. Those that are not [Message.Sendable] are kept too, but
-// left out of requests.
+// left out of requests. It never fails.
 func (h *History) Append(_ context.Context, msgs ...*Message) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,0 +1,37 @@
+// Ten is an agent in ten lines: a model, a shell behind the danger list, and
+// the loop.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"oneloop"
+	"oneloop/model/anthropic"
+	"oneloop/policy"
+	"oneloop/tool"
+	"oneloop/workspace"
+)
+
+func main() {
+	workspace.Helper()
+	model, err := anthropic.New(anthropic.Config{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: "claude-sonnet-5"})
+	check(err)
+	ws, err := workspace.Local(".", workspace.LocalOptions{})
+	check(err)
+	bash := policy.Gate(policy.GateOptions{Dir: ws.Describe().Root})(tool.Bash(ws, tool.BashOptions{}))
+	tools := &oneloop.Toolbox{Tools: []oneloop.Tool{bash}}
+	history := &oneloop.History{Tools: tools.Defs()}
+	history.Append(context.Background(), oneloop.UserText(strings.Join(os.Args[1:], " ")))
+	check(oneloop.Run(context.Background(), model, tools, history, func(oneloop.Event) {}))
+	fmt.Println(history.Last().Text())
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ten:", err)
+		os.Exit(1)
+	}
+}
