@@ -104,7 +104,8 @@ type loader struct {
 }
 
 // Load decides all settings. Its errors are an [*Error], which knows the exit
-// code. It asks at most one question, about the folder's .env.
+// code, or the cause of ctx. It asks at most one question, about the folder's
+// .env.
 func Load(ctx context.Context, in Input) (*Settings, error) {
 	l := &loader{Input: in, env: environ(in.Environ), out: &Settings{
 		Mode: policy.Default, Sandbox: "auto",

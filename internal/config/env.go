@@ -111,9 +111,8 @@ func (l *loader) network() error {
 	l.out.APIVersion = l.own.text("apiVersion")
 	v, ok := l.variable("ANTHROPIC_BASE_URL")
 	if !ok {
-		if t := l.own.text("baseURL"); t != "" {
-			v, ok = value{t, l.own.path}, true
-		}
+		v = l.own.value("baseURL")
+		ok = v.text != ""
 	}
 	if t := l.folder["ANTHROPIC_BASE_URL"]; t != "" && !ok {
 		from := l.out.From["key"] + l.out.From["token"]
@@ -146,7 +145,7 @@ func orNone(from string) string {
 func (l *loader) permissions() error {
 	mode, bad := value{l.Flags.PermissionMode, "--permission-mode"}, usage
 	if mode.text == "" {
-		mode, bad = value{l.own.text("permissions.defaultMode"), l.own.path}, fileError
+		mode, bad = l.own.value("permissions.defaultMode"), fileError
 	}
 	if mode.text != "" {
 		m, err := policy.ParseMode(mode.text)
@@ -158,7 +157,7 @@ func (l *loader) permissions() error {
 	}
 	box, bad := value{l.Flags.Sandbox, "--sandbox"}, usage
 	if box.text == "" {
-		box, bad = value{l.own.text("sandbox"), l.own.path}, fileError
+		box, bad = l.own.value("sandbox"), fileError
 	}
 	switch box.text {
 	case "":

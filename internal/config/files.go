@@ -28,6 +28,14 @@ func (f *file) text(key string) string {
 	return f.values[key]
 }
 
+// value is the same with where it is from.
+func (f *file) value(key string) value {
+	if f == nil {
+		return value{}
+	}
+	return value{f.values[key], f.path}
+}
+
 // keys are the settings a file may hold; those marked are the user's alone.
 var keys = map[string]struct{ userOnly bool }{
 	"model":                   {},

@@ -91,12 +91,9 @@ func (l *loader) modelVariable() value {
 
 // fromFiles looks a setting up in the user's settings, then in the project's.
 func (l *loader) fromFiles(key string) value {
-	if t := l.own.text(key); t != "" {
-		return value{t, l.own.path}
-	}
-	for _, f := range l.project {
-		if t := f.text(key); t != "" {
-			return value{t, f.path}
+	for _, f := range append([]*file{l.own}, l.project...) {
+		if v := f.value(key); v.text != "" {
+			return v
 		}
 	}
 	return value{}
