@@ -302,6 +302,29 @@ func TestHugeOutputKeepsTheFirstAndLastHalf(t *testing.T) {
 	}
 }
 
+func TestMemoryDoesNotGrowWithTheOutput(t *testing.T) {
+	peak := func() int64 {
+		data, err := os.ReadFile("/proc/self/status")
+		if err != nil {
+			t.Skip("this system does not tell the peak of memory")
+		}
+		_, rest, _ := strings.Cut(string(data), "VmHWM:")
+		kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kb
+	}
+	dir := t.TempDir()
+	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{SpillDir: dir})
+	call(t, t.Context(), b, map[string]any{"command": "true"}, nil)
+	before := peak()
+	call(t, t.Context(), b, map[string]any{"command": "head -c 300000000 /dev/zero | tr '\\0' y"}, nil)
+	if grown := peak() - before; grown > 10<<10 {
+		t.Errorf("peak memory grew by %d kB", grown)
+	}
+}
+
 func TestProgressLongerThanTheWindowNeedsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{SpillDir: dir})

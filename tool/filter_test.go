@@ -105,8 +105,7 @@ func FuzzTheFilterDoesNotDependOnHowItsInputIsSplit(f *testing.F) {
 	})
 }
 
-// FuzzOutput feeds an output whose sizes are as in use, repeating a small
-// input up to beyond the window.
+// The sizes are as in use: a small input is repeated up to beyond the window.
 func FuzzTheTextOfAnOutputDoesNotDependOnHowItIsSplit(f *testing.F) {
 	f.Add([]byte("a\x1b[31mred\x1b[0m\r\n世\xff\xe4"), uint32(300_000), uint16(777), uint16(100))
 	f.Add([]byte("progress\r"), uint32(400_000), uint16(65535), uint16(20))
