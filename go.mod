@@ -9,4 +9,7 @@ require (
 
 require github.com/google/jsonschema-go v0.4.3
 
-require mvdan.cc/sh/v3 v3.14.1
+require (
+	mvdan.cc/sh/v3 v3.14.1
+	pgregory.net/rapid v1.3.0
+)

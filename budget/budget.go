@@ -1,0 +1,186 @@
+// Package budget counts what agents use and holds them to limits. A [Ledger]
+// belongs to one agent; the ledgers of its children charge it too, so that a
+// limit on an agent is a limit on everything it starts.
+package budget
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"oneloop"
+	"oneloop/model/catalog"
+)
+
+// Limits bound an agent and its children together. A zero field is no limit.
+type Limits struct {
+	Requests int           // model calls; a call tried again counts once
+	Tokens   int64         // read and written, as the API reports them
+	Cost     float64       // US dollars
+	Time     time.Duration // since the first model call
+}
+
+// Totals are what a ledger was charged.
+type Totals struct {
+	Requests int
+	Usage    oneloop.Usage // Reported only when every reply was
+	Cost     float64       // US dollars, of the replies whose cost is known
+	Known    bool          // Cost is all of it
+}
+
+// Ledger counts what an agent and its children use. It is safe for concurrent
+// use.
+//
+// Limits are looked at before a request. Tokens and cost are known only after
+// it, so they may be overshot, by at most the requests that are under way at
+// that moment. What a failed attempt cost is not known to anybody and is not
+// counted.
+type Ledger struct {
+	mu     *sync.Mutex // one for the whole tree
+	parent *Ledger
+	limits Limits
+	began  time.Time // of the first request
+	spent  Totals
+	priced int  // replies in spent
+	blind  bool // one of them did not say what it used
+}
+
+// New returns the ledger of an agent that has no parent.
+func New(l Limits) *Ledger {
+	return &Ledger{mu: new(sync.Mutex), limits: l, spent: Totals{Known: true}}
+}
+
+// Child returns the ledger of an agent that l's agent starts. What it is
+// charged is charged to l and its ancestors as well, and their limits hold
+// beside its own.
+func (l *Ledger) Child(limits Limits) *Ledger {
+	return &Ledger{mu: l.mu, parent: l, limits: limits, spent: Totals{Known: true}}
+}
+
+// Begin counts one request in l and all its ancestors. When a limit of any of
+// them is reached it counts nothing and returns an [*oneloop.LimitError],
+// whose What is "turns", "tokens", "cost" or "time".
+func (l *Ledger) Begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	for a := l; a != nil; a = a.parent {
+		if err := a.reached(now); err != nil {
+			return err
+		}
+	}
+	for a := l; a != nil; a = a.parent {
+		if a.began.IsZero() {
+			a.began = now
+		}
+		a.spent.Requests++
+	}
+	return nil
+}
+
+// reached looks at l's own limits. A limit that cannot be watched, because a
+// reply came without usage, counts as reached: going on could cost anything.
+func (l *Ledger) reached(now time.Time) error {
+	s, lim := &l.spent, &l.limits
+	switch {
+	case lim.Requests > 0 && s.Requests >= lim.Requests:
+		return limit("turns", fmt.Sprint(lim.Requests), fmt.Sprint(s.Requests))
+	case lim.Tokens > 0 && s.Usage.Total() >= lim.Tokens:
+		return limit("tokens", fmt.Sprint(lim.Tokens), fmt.Sprint(s.Usage.Total()))
+	case lim.Tokens > 0 && l.blind:
+		return limit("tokens", fmt.Sprint(lim.Tokens), "unknown (a reply did not say what it used)")
+	case lim.Cost > 0 && s.Cost >= lim.Cost:
+		return limit("cost", dollars(lim.Cost), dollars(s.Cost))
+	case lim.Cost > 0 && !s.Known:
+		return limit("cost", dollars(lim.Cost), "unknown (a reply did not say what it used, or has no known price)")
+	case lim.Time > 0 && !l.began.IsZero() && now.Sub(l.began) >= lim.Time:
+		return limit("time", lim.Time.String(), now.Sub(l.began).Round(time.Second).String())
+	}
+	return nil
+}
+
+func limit(what, limit, used string) error {
+	return &oneloop.LimitError{What: what, Limit: limit, Used: used}
+}
+
+// dollars shows cents, and more digits where there are only those.
+func dollars(v float64) string {
+	if v < 1 {
+		return fmt.Sprintf("$%.4f", v)
+	}
+	return fmt.Sprintf("$%.2f", v)
+}
+
+// Deadline is the moment at which the first limit on time among l and its
+// ancestors is reached, and the error that says so. It is false when there is
+// none, or when no request has begun.
+func (l *Ledger) Deadline() (time.Time, error, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var at time.Time
+	var err error
+	for a := l; a != nil; a = a.parent {
+		if a.limits.Time <= 0 || a.began.IsZero() {
+			continue
+		}
+		if end := a.began.Add(a.limits.Time); err == nil || end.Before(at) {
+			at, err = end, limit("time", a.limits.Time.String(), a.limits.Time.String())
+		}
+	}
+	return at, err, err != nil
+}
+
+// Priced returns an error when a limit on cost holds and the price of the
+// model is not known: such a limit could not be kept. Ask before the first
+// request.
+func (l *Ledger) Priced(model string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for a := l; a != nil; a = a.parent {
+		if a.limits.Cost <= 0 {
+			continue
+		}
+		if m, _ := catalog.Find(model); !m.Price.Known {
+			return fmt.Errorf("a limit on cost cannot be kept: the price of model %q is not known; limit turns or tokens instead", model)
+		}
+	}
+	return nil
+}
+
+// Charge adds what one reply of the model used to l and all its ancestors. A
+// reply without reported usage, or of a model without a price, has a cost that
+// is not Known.
+func (l *Ledger) Charge(model string, u oneloop.Usage) oneloop.Spend {
+	m, _ := catalog.Find(model)
+	s := oneloop.Spend{Model: model, Usage: u, Known: u.Reported && m.Price.Known}
+	if s.Known {
+		s.Cost = m.Price.Cost(u.Input, u.CacheRead, u.CacheWrite-u.CacheWrite1h, u.CacheWrite1h, u.Output)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for a := l; a != nil; a = a.parent {
+		a.add(s)
+	}
+	s.TotalUsage, s.TotalCost, s.TotalKnown, s.Requests = l.spent.Usage, l.spent.Cost, l.spent.Known, l.spent.Requests
+	return s
+}
+
+func (l *Ledger) add(s oneloop.Spend) {
+	t := &l.spent
+	if l.priced++; l.priced == 1 {
+		t.Usage = s.Usage
+	} else {
+		t.Usage = t.Usage.Add(s.Usage)
+	}
+	t.Usage.Context = 0 // a sum stands in no window
+	t.Cost += s.Cost
+	t.Known = t.Known && s.Known
+	l.blind = l.blind || !s.Usage.Reported
+}
+
+// Totals returns what l was charged so far, its children's use included.
+func (l *Ledger) Totals() Totals {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spent
+}

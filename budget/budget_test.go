@@ -1,0 +1,194 @@
+package budget_test
+
+import (
+	"errors"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"oneloop"
+	"oneloop/budget"
+
+	"pgregory.net/rapid"
+)
+
+const sonnet = "claude-sonnet-4-6" // 3 and 15 dollars per million tokens
+
+func used(in, out int64) oneloop.Usage {
+	return oneloop.Usage{Reported: true, Input: in, Output: out}
+}
+
+// what returns the name of the limit err is about.
+func what(t *testing.T, err error) string {
+	t.Helper()
+	var limit *oneloop.LimitError
+	if !errors.As(err, &limit) {
+		t.Fatalf("got %v, want a *LimitError", err)
+	}
+	return limit.What
+}
+
+func TestALimitOnRequestsAllowsExactlyThatMany(t *testing.T) {
+	l := budget.New(budget.Limits{Requests: 3})
+	for range 3 {
+		if err := l.Begin(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := what(t, l.Begin()); got != "turns" {
+		t.Errorf("limit on %q", got)
+	}
+	if n := l.Totals().Requests; n != 3 {
+		t.Errorf("counted %d requests, a refused one must not count", n)
+	}
+}
+
+func TestTokensAndCostStopTheRequestAfterTheOneThatReachedThem(t *testing.T) {
+	for name, limits := range map[string]budget.Limits{
+		"tokens": {Tokens: 1000},
+		"cost":   {Cost: 0.003},
+	} {
+		l := budget.New(limits)
+		if err := l.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		l.Charge(sonnet, used(999, 0))
+		if err := l.Begin(); err != nil {
+			t.Fatalf("%s: below the limit: %v", name, err)
+		}
+		l.Charge(sonnet, used(1, 100))
+		if got := what(t, l.Begin()); got != name {
+			t.Errorf("limit on %q, want %q", got, name)
+		}
+	}
+}
+
+func TestALimitOnTimeRunsFromTheFirstRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := budget.New(budget.Limits{Time: time.Minute})
+		l := root.Child(budget.Limits{})
+		time.Sleep(time.Hour)
+		if _, _, ok := l.Deadline(); ok {
+			t.Error("a deadline before the first request")
+		}
+		if err := l.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		at, err, ok := l.Deadline()
+		if !ok || !at.Equal(time.Now().Add(time.Minute)) || what(t, err) != "time" {
+			t.Errorf("deadline %v %v %v", at, err, ok)
+		}
+		time.Sleep(time.Minute - 1)
+		if err := l.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1)
+		if got := what(t, l.Begin()); got != "time" {
+			t.Errorf("limit on %q", got)
+		}
+	})
+}
+
+func TestAChildIsHeldToTheLimitsOfAllItsAncestors(t *testing.T) {
+	root := budget.New(budget.Limits{Requests: 3})
+	a := root.Child(budget.Limits{Requests: 2})
+	b := root.Child(budget.Limits{})
+	deep := a.Child(budget.Limits{})
+	for _, l := range []*budget.Ledger{deep, a} {
+		if err := l.Begin(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	what(t, deep.Begin())
+	if err := b.Begin(); err != nil {
+		t.Errorf("a's limit held b back: %v", err)
+	}
+	what(t, b.Begin())
+	if n := root.Totals().Requests; n != 3 {
+		t.Errorf("the root counted %d", n)
+	}
+}
+
+func TestWhatAChildSpendsIsInItsParentsTotals(t *testing.T) {
+	root := budget.New(budget.Limits{})
+	child := root.Child(budget.Limits{})
+	root.Charge(sonnet, used(1_000_000, 0))
+	s := child.Charge(sonnet, oneloop.Usage{Reported: true, CacheWrite: 2_000_000, CacheWrite1h: 1_000_000, Output: 1_000_000})
+	if want := 3.75 + 6 + 15; math.Abs(s.Cost-want) > 1e-9 || s.TotalCost != s.Cost || !s.TotalKnown {
+		t.Errorf("child: %+v, want a cost of %v", s, want)
+	}
+	got := root.Totals()
+	if want := 3 + 3.75 + 6 + 15; math.Abs(got.Cost-want) > 1e-9 || !got.Known || !got.Usage.Reported || got.Usage.Total() != 4_000_000 {
+		t.Errorf("root: %+v, want a cost of %v", got, want)
+	}
+}
+
+func TestAnUnknownCostIsNeverShownAsZero(t *testing.T) {
+	l := budget.New(budget.Limits{})
+	if s := l.Charge("no-such-model", used(5, 5)); s.Known || s.TotalKnown {
+		t.Errorf("unknown price: %+v", s)
+	}
+	l = budget.New(budget.Limits{})
+	if s := l.Charge(sonnet, oneloop.Usage{}); s.Known || s.TotalUsage.Reported {
+		t.Errorf("unreported usage: %+v", s)
+	}
+	if s := l.Charge(sonnet, used(5, 5)); !s.Known || s.TotalKnown || s.TotalUsage.Reported {
+		t.Errorf("after a reply without usage: %+v", s)
+	}
+}
+
+func TestALimitThatCannotBeWatchedStopsTheAgent(t *testing.T) {
+	for name, limits := range map[string]budget.Limits{"tokens": {Tokens: 1e6}, "cost": {Cost: 10}} {
+		root := budget.New(limits)
+		l := root.Child(budget.Limits{})
+		l.Charge(sonnet, oneloop.Usage{})
+		if got := what(t, l.Begin()); got != name {
+			t.Errorf("limit on %q, want %q", got, name)
+		}
+	}
+}
+
+func TestAModelWithoutAPriceIsRefusedOnlyUnderALimitOnCost(t *testing.T) {
+	if err := budget.New(budget.Limits{Tokens: 1}).Priced("no-such-model"); err != nil {
+		t.Error(err)
+	}
+	child := budget.New(budget.Limits{Cost: 1}).Child(budget.Limits{})
+	if err := child.Priced("no-such-model"); err == nil {
+		t.Error("a cost limit on a model without a price was accepted")
+	}
+	if err := child.Priced(sonnet); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConcurrentAgentsNeverPassALimitOnRequests(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 20).Draw(t, "limit")
+		root := budget.New(budget.Limits{Requests: limit})
+		ledgers := []*budget.Ledger{root}
+		for i := range rapid.IntRange(1, 6).Draw(t, "children") {
+			parent := ledgers[rapid.IntRange(0, i).Draw(t, "parent")]
+			ledgers = append(ledgers, parent.Child(budget.Limits{}))
+		}
+		var wg sync.WaitGroup
+		began := make([]int, len(ledgers))
+		for i, l := range ledgers {
+			wg.Go(func() {
+				for l.Begin() == nil {
+					began[i]++
+					l.Charge(sonnet, used(1, 1))
+				}
+			})
+		}
+		wg.Wait()
+		sum := 0
+		for _, n := range began {
+			sum += n
+		}
+		if sum != limit || root.Totals().Usage.Total() != int64(2*limit) {
+			t.Fatalf("%d requests began under a limit of %d; totals %+v", sum, limit, root.Totals())
+		}
+	})
+}
