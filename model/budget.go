@@ -1,0 +1,53 @@
+package model
+
+import (
+	"context"
+	"errors"
+
+	"oneloop"
+	"oneloop/budget"
+)
+
+// Budget counts requests and what they use in a ledger, prices them as those
+// of the model with this id, and holds to the ledger's limits: a request that
+// may not begin fails with an [*oneloop.LimitError], and one that is under way
+// when the time is up is interrupted. It emits [oneloop.Spend] after every
+// reply and [oneloop.Limited] when a limit is reached.
+//
+// Under a limit on cost, a model without a known price is refused.
+func Budget(m oneloop.Model, l *budget.Ledger, id string) oneloop.Model {
+	return oneloop.ModelFunc(func(outer context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+		if err := l.Priced(id); err != nil {
+			return nil, err
+		}
+		if err := l.Begin(); err != nil {
+			limited(err, emit)
+			return nil, err
+		}
+		ctx := outer
+		at, timeUp, timed := l.Deadline()
+		if timed {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadlineCause(outer, at, timeUp)
+			defer cancel()
+		}
+		msg, err := m.Generate(ctx, req, emit)
+		if msg != nil {
+			emit(l.Charge(id, msg.Usage))
+		}
+		late := timed && outer.Err() == nil && ctx.Err() != nil
+		if late && (err != nil || msg.Stop == oneloop.StopInterrupted) {
+			limited(timeUp, emit)
+			if err != nil {
+				err = timeUp
+			}
+		}
+		return msg, err
+	})
+}
+
+func limited(err error, emit func(oneloop.Event)) {
+	if e, ok := errors.AsType[*oneloop.LimitError](err); ok {
+		emit(oneloop.Limited{What: e.What, Limit: e.Limit, Used: e.Used})
+	}
+}

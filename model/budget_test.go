@@ -1,0 +1,81 @@
+package model_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"oneloop"
+	"oneloop/budget"
+	"oneloop/model"
+)
+
+const sonnet = "claude-sonnet-4-6"
+
+func TestBudgetCountsRequestsAndSaysWhatTheyCost(t *testing.T) {
+	l, s := budget.New(budget.Limits{Requests: 2}), &sink{}
+	m := script(say(oneloop.StopEndTurn, "ok"))
+	b := model.Budget(m, l, sonnet)
+	for range 2 {
+		if _, err := b.Generate(t.Context(), &oneloop.Request{}, s.emit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spend := s.events[len(s.events)-1].(oneloop.Spend)
+	if spend.Requests != 2 || !spend.TotalKnown || spend.TotalCost != 2*spend.Cost || spend.Cost <= 0 {
+		t.Errorf("%+v", spend)
+	}
+	_, err := b.Generate(t.Context(), &oneloop.Request{}, s.emit)
+	if _, ok := errors.AsType[*oneloop.LimitError](err); !ok || len(m.reqs) != 2 {
+		t.Errorf("%d requests, error %v", len(m.reqs), err)
+	}
+	if e, ok := s.events[len(s.events)-1].(oneloop.Limited); !ok || e.What != "turns" || e.Limit != "2" {
+		t.Errorf("events %v", s.kinds())
+	}
+}
+
+func TestACostLimitOnAModelWithoutAPriceIsRefusedBeforeTheFirstRequest(t *testing.T) {
+	m := script(say(oneloop.StopEndTurn, "ok"))
+	_, err := model.Budget(m, budget.New(budget.Limits{Cost: 1}), "no-such-model").Generate(t.Context(), &oneloop.Request{}, nothing)
+	if err == nil || len(m.reqs) != 0 {
+		t.Errorf("%d requests, error %v", len(m.reqs), err)
+	}
+}
+
+func TestTriesOfOneRequestCountOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := budget.New(budget.Limits{Requests: 1})
+		m := script(fail(apiError(oneloop.ErrOverloaded, 529)), say(oneloop.StopEndTurn, "ok"))
+		if _, err := model.Budget(model.Retry(m, model.RetryOptions{}), l, sonnet).Generate(t.Context(), &oneloop.Request{}, nothing); err != nil {
+			t.Error(err)
+		}
+		if n := l.Totals().Requests; n != 1 {
+			t.Errorf("counted %d", n)
+		}
+	})
+}
+
+func TestTimeThatIsUpInterruptsTheRequestUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, text := range []bool{false, true} {
+			st := speak()
+			if text {
+				st = speak(oneloop.TextDelta{Text: "half"})
+			}
+			began, s := time.Now(), &sink{}
+			b := model.Budget(script(st), budget.New(budget.Limits{Time: time.Minute}), sonnet)
+			msg, err := b.Generate(t.Context(), &oneloop.Request{}, s.emit)
+			if time.Since(began) != time.Minute || !slices.Contains(s.kinds(), oneloop.KindLimit) {
+				t.Errorf("ended after %v with %v", time.Since(began), s.kinds())
+			}
+			if limit, ok := errors.AsType[*oneloop.LimitError](err); !text && (!ok || limit.What != "time") {
+				t.Errorf("without text: %v", err)
+			}
+			if text && (err != nil || msg.Stop != oneloop.StopInterrupted) {
+				t.Errorf("with text: %v, %v", msg, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"oneloop"
+)
+
+// PauseOptions bound continuations.
+type PauseOptions struct {
+	Continuations int // of one reply; 0: 5, negative: none
+}
+
+// Pause lets a reply go on that its server paused ([oneloop.StopPause]): it
+// sends the request again with what there is of the reply at its end, and
+// returns one message with the blocks of all parts in order and the sum of
+// their usage. After the last continuation that is allowed, a message that is
+// still paused is returned as it is.
+func Pause(m oneloop.Model, o PauseOptions) oneloop.Model {
+	if o.Continuations == 0 {
+		o.Continuations = 5
+	}
+	return oneloop.ModelFunc(func(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+		d := &draft{emit: emit} // a failed part voids those before it, too
+		msg, err := m.Generate(ctx, req, d.event)
+		for n := 0; err == nil && msg.Stop == oneloop.StopPause && n < o.Continuations; n++ {
+			again := *req
+			if len(msg.Blocks) > 0 {
+				again.Messages = append(slices.Clip(req.Messages), msg)
+			}
+			var part *oneloop.Message
+			if part, err = m.Generate(ctx, &again, d.event); err == nil {
+				msg = join(msg, part)
+			} else if ctx.Err() != nil {
+				// The parts before it have come whole.
+				msg, err = join(msg, &oneloop.Message{Stop: oneloop.StopInterrupted}), nil
+			}
+		}
+		if err != nil {
+			d.void(err.Error())
+			return nil, err
+		}
+		return msg, nil
+	})
+}
+
+// join returns the reply that part continues.
+func join(msg, part *oneloop.Message) *oneloop.Message {
+	out := *msg
+	out.Blocks = append(slices.Clip(msg.Blocks), part.Blocks...)
+	out.Stop = part.Stop
+	out.Usage = addUsage(msg.Usage, part.Usage)
+	if part.ID != "" {
+		out.ID, out.Meta.RequestID = part.ID, part.Meta.RequestID
+	}
+	out.Meta.StopDetails = part.Meta.StopDetails
+	out.Meta.Repairs = slices.Clip(msg.Meta.Repairs)
+	for _, r := range part.Meta.Repairs {
+		r.Block += len(msg.Blocks)
+		out.Meta.Repairs = append(out.Meta.Repairs, r)
+	}
+	if part.Stop == oneloop.StopInterrupted {
+		out.Blocks = finished(out.Blocks)
+	}
+	return &out
+}
+
+func addUsage(u, v oneloop.Usage) oneloop.Usage {
+	if v == (oneloop.Usage{}) {
+		return u // an interrupted part that had not begun
+	}
+	return u.Add(v)
+}
+
+// finished leaves out what an API refuses in a reply that did not go on: calls
+// of ours, and calls of the server's own tools that have no result yet. A
+// reply cannot end in reasoning either.
+func finished(blocks []oneloop.Block) []oneloop.Block {
+	done := map[string]bool{}
+	var kept []oneloop.Block
+	for _, b := range slices.Backward(blocks) {
+		var id struct {
+			ID   string `json:"id"`
+			Call string `json:"tool_use_id"`
+		}
+		switch b := b.(type) {
+		case *oneloop.ToolUse:
+			continue
+		case *oneloop.Thinking:
+			if len(kept) == 0 {
+				continue
+			}
+		case *oneloop.Opaque:
+			if json.Unmarshal(b.Raw, &id) != nil {
+				break
+			}
+			if b.Type == "server_tool_use" && !done[id.ID] {
+				continue
+			}
+			done[id.Call] = true
+		}
+		kept = append(kept, b)
+	}
+	slices.Reverse(kept)
+	return kept
+}
