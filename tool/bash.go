@@ -84,10 +84,7 @@ func (b *bash) run(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop
 	if strings.ContainsRune(command, 0) {
 		return oneloop.ErrorResult("the command contains a NUL character, so it was not run. Write it without one, e.g. with printf '\\0'."), nil
 	}
-	limit := b.opts.Timeout
-	if in.Timeout > 0 {
-		limit = min(time.Duration(in.Timeout)*time.Millisecond, b.opts.MaxTimeout)
-	}
+	limit := b.limit(in.Timeout)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
@@ -122,6 +119,17 @@ func (b *bash) run(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop
 	clock.end()
 	show.end()
 	return b.report(ctx, out, exit, err, limit), nil
+}
+
+// limit is the time a call has that asks for so many milliseconds.
+func (b *bash) limit(ms int) time.Duration {
+	switch {
+	case ms <= 0:
+		return b.opts.Timeout
+	case int64(ms) >= b.opts.MaxTimeout.Milliseconds():
+		return b.opts.MaxTimeout
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // writers hands what is printed to the result and to those who watch.

@@ -33,7 +33,7 @@ func TestAResultSaysWhatWasPrintedAndHowItEnded(t *testing.T) {
 		{"  printf '  indented\\n\\n'", "  indented"},
 		{"no-such-program", "bash: line 1: no-such-program: command not found\n[exit code 127]"},
 		{"echo hi\r\n", "hi"},
-		{"echo hi\r\necho there\r\n", "hi\nthere"},
+		{"if true; then\r\n  echo there\r\nfi\r", "there"},
 		{"cat <<E\r\nx\r\nE\r\n", "x"},
 		{`cat; echo rc=$?; read x; echo "got:$x"`, "rc=0\ngot:"},
 		{`yes | head -1; echo ${PIPESTATUS[0]}`, "y\n141"},
@@ -142,11 +142,12 @@ func ended(t *testing.T, pid string) error {
 func TestTheTimeoutOfACallIsBounded(t *testing.T) {
 	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{Timeout: 50 * time.Millisecond, MaxTimeout: 200 * time.Millisecond})
 	for input, want := range map[string]string{
-		`{"command":"sleep 300"}`:                  "timed out after 50ms",
-		`{"command":"sleep 300","timeout":-1}`:     "timed out after 50ms",
-		`{"command":"sleep 300","timeout":999999}`: "timed out after 200ms",
-		`{"command":"sleep 300","timeout":1e2}`:    "refused", // encoding/json takes no exponent for an int
-		`{"command":"sleep 300","timeout":"9"}`:    "refused",
+		`{"command":"sleep 300"}`:                               "timed out after 50ms",
+		`{"command":"sleep 300","timeout":-1}`:                  "timed out after 50ms",
+		`{"command":"sleep 300","timeout":999999}`:              "timed out after 200ms",
+		`{"command":"sleep 300","timeout":9000000000000000000}`: "timed out after 200ms",
+		`{"command":"sleep 300","timeout":1e2}`:                 "refused", // encoding/json takes no exponent for an int
+		`{"command":"sleep 300","timeout":"9"}`:                 "refused",
 	} {
 		if got := call(t, t.Context(), b, input, nil).Text(); !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", input, got, want)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"oneloop"
 )
 
 func filtered(limit int, pieces ...string) string {
@@ -135,6 +137,32 @@ func FuzzTheTextOfAnOutputDoesNotDependOnHowItIsSplit(f *testing.F) {
 			t.Errorf("%d characters of at most %d, or no text: %.200q", utf8.RuneCountInString(shown), limit, want)
 		}
 	})
+}
+
+func TestWhatTheWindowHoldsIsNotTakenTwice(t *testing.T) {
+	var in strings.Builder
+	in.WriteString(strings.Repeat("\x1b[0m", 10_000))          // many bytes and no character
+	in.WriteString("one\ntwo\n" + strings.Repeat("x", 50_500)) // beyond the cap
+	in.WriteString(strings.Repeat("\r12345", 35_000) + "\rdone\n")
+	if in.Len() <= window || in.Len() > window+40_000 {
+		t.Fatalf("%d bytes: the window is to begin in the noise", in.Len())
+	}
+	o := output{cap: 50_000, dir: t.TempDir()}
+	o.Write([]byte(in.String()))
+	if text, _ := o.finish(); text != "one\ntwo\ndone\n" {
+		t.Errorf("got %.100q", text)
+	}
+}
+
+func TestNothingIsShownAfterTheEnd(t *testing.T) {
+	shown := 0
+	l := &live{emit: func(oneloop.Event) { shown++ }}
+	l.write([]byte("a"))
+	l.end()
+	l.show() // as a timer does that could not be stopped any more
+	if shown > 0 {
+		t.Error("an event came after the end")
+	}
 }
 
 func TestACutFallsBetweenLinesOrCharacters(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,19 @@ import (
 
 	"oneloop/workspace"
 )
+
+func TestWithoutHelperNoWorkspaceOpens(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "WORKSPACE_TEST_UNPREPARED=1")
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "call workspace.Helper() first in main") {
+		t.Errorf("got %q, %v", out, err)
+	}
+}
 
 func TestStandardInputIsEmptyAndThereIsNoTerminal(t *testing.T) {
 	w := open(t, workspace.LocalOptions{})

@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -11,6 +12,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("WORKSPACE_TEST_UNPREPARED") != "" {
+		_, err := workspace.Local(".", workspace.LocalOptions{})
+		fmt.Print(err)
+		os.Exit(0)
+	}
 	workspace.Helper()
 	if job := os.Getenv("WORKSPACE_TEST_JOB"); job != "" {
 		os.Exit(runJob(job))

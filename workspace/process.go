@@ -91,7 +91,11 @@ func (p *localProcess) Wait() (Exit, error) {
 	guard := p.guard()
 	state, err := p.first.Wait()
 	ended := guard.lift()
-	left := p.tree.finish(ended != nil || p.ctx.Err() != nil)
+	patience := settle
+	if ended != nil || p.ctx.Err() != nil {
+		patience = 0
+	}
+	left := p.tree.finish(patience)
 	p.stopReading(read)
 
 	exit := Exit{Notes: p.notes}

@@ -89,10 +89,10 @@ func (t *tree) gone() bool {
 	return err == unix.ECHILD
 }
 
-// finish deals with what is left after the first process was reaped. Unless
-// hurry is set it may finish by itself for a moment. The names of what then
-// had to be ended are returned.
-func (t *tree) finish(hurry bool) []string {
+// finish deals with what is left after the first process was reaped: it may
+// finish by itself for so long, then it is ended. The names of what had to be
+// ended are returned.
+func (t *tree) finish(patience time.Duration) []string {
 	if t.gone() {
 		return nil
 	}
@@ -101,10 +101,6 @@ func (t *tree) finish(hurry bool) []string {
 		return nil
 	}
 	var left []proc
-	patience := settle
-	if hurry {
-		patience = 0
-	}
 	if until(patience, func() bool { left = t.members(); return len(left) == 0 }) {
 		return nil
 	}
@@ -151,21 +147,6 @@ func (t *tree) endGroup() {
 	if !until(grace, empty) {
 		unix.Kill(-t.pid, unix.SIGKILL)
 		until(stuck, empty)
-	}
-}
-
-// until asks for a condition in growing intervals until it holds or d is over.
-func until(d time.Duration, holds func() bool) bool {
-	deadline := time.Now().Add(d)
-	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		if holds() {
-			return true
-		}
-		rest := time.Until(deadline)
-		if rest <= 0 {
-			return false
-		}
-		time.Sleep(min(pause, rest))
 	}
 }
 

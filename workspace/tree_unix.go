@@ -28,11 +28,7 @@ func (t *tree) reap()                     {}
 
 func (t *tree) gone() bool { return unix.Kill(-t.pid, 0) == unix.ESRCH }
 
-func (t *tree) finish(hurry bool) []string {
-	patience := settle
-	if hurry {
-		patience = 0
-	}
+func (t *tree) finish(patience time.Duration) []string {
 	if until(patience, t.gone) {
 		return nil
 	}
@@ -47,19 +43,4 @@ func (t *tree) end() {
 	}
 	unix.Kill(-t.pid, unix.SIGKILL)
 	until(stuck, t.gone)
-}
-
-// until asks for a condition in growing intervals until it holds or d is over.
-func until(d time.Duration, holds func() bool) bool {
-	deadline := time.Now().Add(d)
-	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		if holds() {
-			return true
-		}
-		rest := time.Until(deadline)
-		if rest <= 0 {
-			return false
-		}
-		time.Sleep(min(pause, rest))
-	}
 }

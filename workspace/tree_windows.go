@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -78,7 +79,7 @@ func (t *tree) reap() {}
 
 // finish ends what is left. Windows has no gentler way that works for
 // programs without a window.
-func (t *tree) finish(bool) []string {
+func (t *tree) finish(time.Duration) []string {
 	t.end()
 	return nil
 }
