@@ -12,7 +12,7 @@ import (
 const (
 	// settle is how long what a command left may take to finish by itself,
 	// e.g. to pass on the last lines of a pipe it stands at the end of.
-	settle = 100 * time.Millisecond
+	settle = 200 * time.Millisecond
 	// grace is how long a process may take to end after it was asked to.
 	grace = time.Second
 	// stuck is how long we wait for what a signal cannot end, and for output

@@ -159,6 +159,11 @@ func (t *tree) reap() {
 	}
 	running.Lock()
 	defer running.Unlock()
+	for other := range running.trees {
+		if other.pid == 0 {
+			return // any of them may be its first process: next time
+		}
+	}
 	for _, c := range children(os.Getpid()) {
 		for other := range running.trees {
 			if c.state == 'Z' && c.pid != other.pid && other.mayOwn(c) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,18 +67,62 @@ func TestWhatACommandLeavesIsEndedAndNamed(t *testing.T) {
 func TestACommandThatLeavesNothingNamesNothing(t *testing.T) {
 	w := open(t, workspace.LocalOptions{})
 	for _, command := range []string{"true", "echo a | cat", "sleep 0.01 & wait", "(sleep 0.02 &)", "sh -c 'setsid sleep 0.02 &'"} {
-		if _, exit := bash(t, w, 5*time.Second, command); len(exit.Left) > 0 {
-			t.Errorf("%q: left %q", command, exit.Left)
+		inTime(t, func() error {
+			if _, exit := bash(t, w, 5*time.Second, command); len(exit.Left) > 0 {
+				return fmt.Errorf("%q: left %q", command, exit.Left)
+			}
+			return nil
+		})
+	}
+}
+
+// inTime tries what a busy machine may be too slow for, and fails when it
+// never comes right.
+func inTime(t *testing.T, try func() error) {
+	t.Helper()
+	var err error
+	for range 5 {
+		if err = try(); err == nil {
+			return
 		}
 	}
+	t.Error(err)
+}
+
+func TestTheStatusOfAFirstProcessIsNotTakenByAnother(t *testing.T) {
+	w := open(t, workspace.LocalOptions{})
+	stop := make(chan struct{})
+	var reaping, commands sync.WaitGroup
+	reaping.Go(func() { workspace.Reap(stop) })
+	for range 4 {
+		commands.Go(func() {
+			for range 100 {
+				p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"true"}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := p.Wait(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	commands.Wait()
+	close(stop)
+	reaping.Wait()
 }
 
 func TestTheEndOfAPipeIsReadAfterTheShellExited(t *testing.T) {
 	w := open(t, workspace.LocalOptions{})
-	out, exit := bash(t, w, 5*time.Second, `exec > >(sleep 0.03; cat) 2>&1; echo through a filter`)
-	if out != "through a filter\n" || len(exit.Left) > 0 {
-		t.Errorf("got %q and left %q", out, exit.Left)
-	}
+	inTime(t, func() error {
+		out, exit := bash(t, w, 5*time.Second, `exec > >(sleep 0.03; cat) 2>&1; echo through a filter`)
+		if out != "through a filter\n" || len(exit.Left) > 0 {
+			return fmt.Errorf("got %q and left %q", out, exit.Left)
+		}
+		return nil
+	})
 }
 
 func TestTheEndOfTheContextEndsTheTree(t *testing.T) {

@@ -57,8 +57,8 @@ type Process interface {
 	Pid() int
 	// Wait feeds Output and returns once the first process has exited and
 	// nothing of what it started is left, whether or not somebody still
-	// holds its output open. What is left a tenth of a second later is ended
-	// and named in Exit.Left.
+	// holds its output open. What is left 200 ms later is ended and named in
+	// Exit.Left.
 	//
 	// It must be called exactly once: output is read, and the end of ctx is
 	// acted upon, only while it runs. Output is not written to after it
