@@ -75,34 +75,49 @@ func addUsage(u, v oneloop.Usage) oneloop.Usage {
 }
 
 // finished leaves out what an API refuses in a reply that did not go on: calls
-// of ours, and calls of the server's own tools that have no result yet. A
-// reply cannot end in reasoning either.
+// of ours, calls of the server's own tools that have no result, reasoning at
+// the end, and reasoning behind anything left out, since it is sealed together
+// with what stood before it.
 func finished(blocks []oneloop.Block) []oneloop.Block {
 	done := map[string]bool{}
+	for _, b := range blocks {
+		done[serverCall(b).Result] = true
+	}
 	var kept []oneloop.Block
-	for _, b := range slices.Backward(blocks) {
-		var id struct {
-			ID   string `json:"id"`
-			Call string `json:"tool_use_id"`
-		}
-		switch b := b.(type) {
-		case *oneloop.ToolUse:
+	whole := true
+	for _, b := range blocks {
+		_, ours := b.(*oneloop.ToolUse)
+		call := serverCall(b).ID
+		if ours || call != "" && !done[call] || reasoning(b) && !whole {
+			whole = false
 			continue
-		case *oneloop.Thinking:
-			if len(kept) == 0 {
-				continue
-			}
-		case *oneloop.Opaque:
-			if json.Unmarshal(b.Raw, &id) != nil {
-				break
-			}
-			if b.Type == "server_tool_use" && !done[id.ID] {
-				continue
-			}
-			done[id.Call] = true
 		}
 		kept = append(kept, b)
 	}
-	slices.Reverse(kept)
+	for len(kept) > 0 && reasoning(kept[len(kept)-1]) {
+		kept = kept[:len(kept)-1]
+	}
 	return kept
+}
+
+// ids say which call of a server's tool a block makes, or answers.
+type ids struct {
+	ID     string `json:"id"`
+	Result string `json:"tool_use_id"`
+}
+
+func serverCall(b oneloop.Block) (x ids) {
+	o, ok := b.(*oneloop.Opaque)
+	if !ok || json.Unmarshal(o.Raw, &x) != nil || o.Type != "server_tool_use" {
+		x.ID = ""
+	}
+	return x
+}
+
+func reasoning(b oneloop.Block) bool {
+	if o, ok := b.(*oneloop.Opaque); ok {
+		return o.Type == "redacted_thinking"
+	}
+	_, thinking := b.(*oneloop.Thinking)
+	return thinking
 }

@@ -79,6 +79,18 @@ func TestAPartThatFailsVoidsTheWholeReply(t *testing.T) {
 	}
 }
 
+func TestACancelBetweenPartsKeepsThoseThatCame(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	second := func(ctx context.Context, _ *oneloop.Request, _ func(oneloop.Event)) (*oneloop.Message, error) {
+		cancel(oneloop.ErrInterrupted)
+		return nil, context.Cause(ctx)
+	}
+	msg, err := model.Pause(script(say(oneloop.StopPause, "a"), second), model.PauseOptions{}).Generate(ctx, &oneloop.Request{}, nothing)
+	if err != nil || msg.Stop != oneloop.StopInterrupted || msg.Text() != "a" || !msg.Usage.Reported {
+		t.Errorf("%+v, %v", msg, err)
+	}
+}
+
 func TestAnInterruptedContinuationKeepsWhatMaySurvive(t *testing.T) {
 	search := opaque("server_tool_use", `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`)
 	found := opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`)
@@ -91,13 +103,14 @@ func TestAnInterruptedContinuationKeepsWhatMaySurvive(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	second := func(ctx context.Context, _ *oneloop.Request, _ func(oneloop.Event)) (*oneloop.Message, error) {
 		cancel(oneloop.ErrInterrupted)
-		return nil, context.Cause(ctx)
+		return &oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopInterrupted, Blocks: []oneloop.Block{
+			&oneloop.Thinking{Text: "so", Signature: "s"}, &oneloop.Text{Text: "it"}, &oneloop.Thinking{Text: "is", Signature: "s"}}}, nil
 	}
 	msg, err := model.Pause(script(first, second), model.PauseOptions{}).Generate(ctx, &oneloop.Request{}, nothing)
 	if err != nil || msg.Stop != oneloop.StopInterrupted {
 		t.Fatalf("%+v, %v", msg, err)
 	}
-	want := []oneloop.Block{&oneloop.Text{Text: "look"}, search, found}
+	want := []oneloop.Block{&oneloop.Text{Text: "look"}, search, found, &oneloop.Text{Text: "it"}}
 	if d := cmp.Diff(want, msg.Blocks, cmpopts.IgnoreUnexported(oneloop.Wire{})); d != "" {
 		t.Error(d)
 	}
