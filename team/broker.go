@@ -130,6 +130,9 @@ type job struct {
 	ctx    context.Context
 	emit   func(oneloop.Event)
 	clock  clock
+
+	clients atomic.Int64 // that are listened to
+	waiting atomic.Int64 // those of them that wait for input
 }
 
 // clock is the time limit of a command. Calls nest.
@@ -140,6 +143,8 @@ type clock interface {
 
 // serve sees one client through, from its first frame to its exit code.
 func (j *job) serve(s *stream, theirs string) {
+	j.clients.Add(1)
+	defer j.clients.Add(-1)
 	if s.send(frameHello, fmt.Append(nil, version)) != nil {
 		return
 	}
@@ -153,7 +158,7 @@ func (j *job) serve(s *stream, theirs string) {
 		return
 	}
 	defer seat.leave()
-	t, err := readTask(s)
+	t, err := j.readTask(s)
 	if err == nil {
 		t.Dir, err = inside(j.broker.Root, t.Dir)
 	}
@@ -257,16 +262,32 @@ type taskHead struct {
 }
 
 // readTask reads everything a client has to say.
-func readTask(s *stream) (Task, error) {
+func (j *job) readTask(s *stream) (Task, error) {
 	var (
-		t      Task
-		prompt []byte
+		t       Task
+		prompt  []byte
+		waiting int64 // 1 from the client's question to its task
 	)
+	defer func() { j.waiting.Add(-waiting) }()
 	for {
 		kind, data, err := s.receive()
 		if err != nil {
 			return t, fmt.Errorf("read subtask: %w", err)
 		}
+		if kind == frameAsk {
+			j.waiting.Add(1 - waiting)
+			waiting = 1
+			busy := "0"
+			if j.clients.Load() > j.waiting.Load() {
+				busy = "1"
+			}
+			if err := s.send(frameBusy, []byte(busy)); err != nil {
+				return t, fmt.Errorf("read subtask: %w", err)
+			}
+			continue
+		}
+		j.waiting.Add(-waiting)
+		waiting = 0
 		switch kind {
 		case frameTask:
 			var head taskHead
@@ -280,7 +301,7 @@ func readTask(s *stream) (Task, error) {
 			t.Input = append(t.Input, data...)
 		case frameEnd:
 			t.Prompt = string(prompt)
-			if len(strings.TrimSpace(t.Prompt)) == 0 && len(t.Input) == 0 {
+			if strings.TrimSpace(t.Prompt) == "" && len(t.Input) == 0 {
 				return t, &usageError{"the prompt is empty; say what is to be done"}
 			}
 			return t, nil

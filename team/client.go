@@ -25,9 +25,8 @@ type ClientOptions struct {
 	Dir    string // empty: the current one
 
 	// Stdin is read to its end and handed over beside the prompt when it is a
-	// pipe, a socket or a regular file. With a prompt, one that is silent for
-	// Wait from the start on is left alone: some programs leave a pipe open
-	// that nobody writes to.
+	// pipe, a socket or a regular file. With a prompt, one on which nothing
+	// comes for Wait is given up, which Stderr is told; see the package's text.
 	Stdin *os.File
 	Wait  time.Duration // 0: two seconds
 

@@ -3,9 +3,9 @@
 package team
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -82,11 +82,7 @@ func sendTask(ctx context.Context, s *stream, o ClientOptions) (int, error) {
 	if err != nil {
 		return 2, fmt.Errorf("encode the subtask: %w", err)
 	}
-	wait := time.Duration(-1) // the input is all there is to wait for
-	if strings.TrimSpace(o.Prompt) != "" {
-		wait = cmp.Or(o.Wait, stdinWait)
-	}
-	input, err := readInput(ctx, o.Stdin, wait, MaxTask-len(o.Prompt))
+	input, err := readInput(ctx, o, s.busy)
 	if err != nil {
 		return 2, err
 	}
@@ -105,4 +101,16 @@ func sendTask(ctx context.Context, s *stream, o ClientOptions) (int, error) {
 		}
 	}
 	return 0, nil
+}
+
+// busy asks the agent whether other clients of this command are at work.
+func (s *stream) busy() (bool, error) {
+	if err := s.send(frameAsk, nil); err != nil {
+		return false, err
+	}
+	kind, data, err := s.receive()
+	if err == nil && kind != frameBusy {
+		err = errors.New("the agent takes no more input")
+	}
+	return string(data) == "1", err
 }

@@ -28,8 +28,10 @@ const (
 	framePrompt = 'p'
 	frameInput  = 'i'
 	frameEnd    = 'e'
+	frameAsk    = 'q' // answered by frameBusy; only before the prompt
 
 	frameHello  = 'h'
+	frameBusy   = 'b' // "1" while other clients of the command are at work, else "0"
 	frameStdout = 'o'
 	frameStderr = 's'
 	frameExit   = 'x'

@@ -3,23 +3,26 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// readInput reads f to its end when it is piped, at most so many bytes. It
-// waits for the first byte no longer than wait, -1 for ever. The end of ctx
+// readInput reads standard input to its end when it is piped. The end of ctx
 // ends it.
-func readInput(ctx context.Context, f *os.File, wait time.Duration, most int) ([]byte, error) {
+func readInput(ctx context.Context, o ClientOptions, busy func() (bool, error)) ([]byte, error) {
+	most := MaxTask - len(o.Prompt)
 	if most < 0 {
 		return nil, errors.New(tooLarge)
 	}
+	f := o.Stdin
 	if f == nil {
 		return nil, nil
 	}
@@ -27,11 +30,19 @@ func readInput(ctx context.Context, f *os.File, wait time.Duration, most int) ([
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 && !info.Mode().IsRegular() {
 		return nil, nil // closed, a terminal, /dev/null
 	}
-	p := &patient{ctx: ctx, f: f, wait: wait}
+	p := &patient{ctx: ctx, f: f, busy: busy, wait: cmp.Or(o.Wait, stdinWait)}
+	if strings.TrimSpace(o.Prompt) == "" {
+		p.wait = -1 // the input is all there is
+	}
 	input, err := io.ReadAll(io.LimitReader(p, int64(most)+1))
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
+	case errors.Is(err, errSilent):
+		if o.Stderr != nil {
+			fmt.Fprintf(o.Stderr, "oneloop: nothing came on standard input for %v; going on without it\n", p.wait)
+		}
+		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read standard input: %w", err)
 	case len(input) > most:
@@ -40,30 +51,51 @@ func readInput(ctx context.Context, f *os.File, wait time.Duration, most int) ([
 	return input, nil
 }
 
+var errSilent = errors.New("nothing comes")
+
 // patient reads a file that may be in blocking mode, which deadlines do not
 // work on and which must stay so: the mode is shared with other programs. It
-// waits for the first byte as long as it is told, -1 for ever, and returns
-// io.EOF when none came.
+// waits for the first byte as long as it is told, -1 for ever, and fails with
+// errSilent when none came.
 type patient struct {
 	ctx  context.Context
 	f    *os.File
+	busy func() (bool, error)
 	wait time.Duration
+	came bool // something, or the end
 }
 
 func (p *patient) Read(buf []byte) (int, error) {
-	ready, err := p.ready()
-	if err != nil {
-		return 0, err
+	wait := p.wait / 2
+	if p.came || p.wait < 0 {
+		wait = -1
 	}
-	if !ready {
-		return 0, io.EOF
+	// Busy is asked twice: in a row of clients, one that has just got its
+	// input may not have passed it on when the next one asks.
+	for idle := 0; ; {
+		ready, err := p.ready(wait)
+		if err != nil {
+			return 0, err
+		}
+		if ready {
+			p.came = true
+			return p.f.Read(buf)
+		}
+		busy, err := p.busy()
+		if err != nil {
+			return 0, err
+		}
+		if idle++; busy {
+			idle = 0
+		}
+		if idle == 2 {
+			return 0, errSilent
+		}
 	}
-	p.wait = -1
-	return p.f.Read(buf)
 }
 
-// ready waits until there is something to read.
-func (p *patient) ready() (bool, error) {
+// ready waits until there is something to read, at most so long.
+func (p *patient) ready(wait time.Duration) (bool, error) {
 	ended, wake, err := os.Pipe()
 	if err != nil {
 		return false, err
@@ -81,7 +113,7 @@ func (p *patient) ready() (bool, error) {
 	var n int
 	err = control(p.f, func(fd int) error {
 		return control(ended, func(end int) (err error) {
-			n, err = poll(fd, end, p.wait)
+			n, err = poll(fd, end, wait)
 			return err
 		})
 	})

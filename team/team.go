@@ -21,6 +21,18 @@
 // line on the client's standard error and exit code 5; the agent that wanted
 // it goes on.
 //
+// # Standard input
+//
+// Piped input is read to its end and becomes part of the subtask. When there is
+// a prompt too, an open pipe on which nothing comes for two seconds is given up,
+// with a line that says so: some programs leave a pipe open that nobody writes
+// to. These seconds do not count while another client of the same command is at
+// work, so that
+//
+//	oneloop "write a haiku" | oneloop "translate it into Chinese"
+//
+// takes its time. Put the output of another slow program into a file first.
+//
 // # On the wire
 //
 // Each command gets a socket pair of its own (SOCK_SEQPACKET on Linux,
@@ -30,8 +42,8 @@
 // frames of a one-byte kind, a four-byte big-endian length and the payload, so
 // that clients running side by side cannot mix:
 //
-//	client: t  {"dir","stdout"}   p  prompt, in pieces   i  piped input, in pieces   e  that was all
-//	agent:  h  version   o  for standard output   s  for standard error   x  exit code in decimal, the last frame
+//	client: q  does anybody else work?   t  {"dir","stdout"}   p  prompt   i  piped input   e  that was all
+//	agent:  h  version   b  1 or 0, the answer to q   o  for standard output   s  for standard error   x  exit code, the last
 //
 // The stream is also the child's life: when the client's end closes the child
 // is cancelled, and when the command is over all its children are.

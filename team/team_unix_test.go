@@ -474,12 +474,31 @@ func TestPipedInputIsAddedAndASilentPipeIsNotWaitedFor(t *testing.T) {
 
 	// The writer of the pipe lives until the client has its answer.
 	got := c.bash(t, `mkfifo f; exec 3<>f; oneloop p <f`, "CLIENT_WAIT=20ms")
-	want(t, got, result{out: `/6 "p" ""` + "\n"})
+	want(t, got, result{
+		out: `/6 "p" ""` + "\n",
+		err: "oneloop: nothing came on standard input for 20ms; going on without it\n",
+	})
 
 	got = c.bash(t, `oneloop "  " </dev/null`)
 	if got.code != 2 || !strings.Contains(got.err, "the prompt is empty") {
 		t.Errorf("an empty prompt ended with %+v", got)
 	}
+}
+
+func TestARowOfClientsWaitsForEachOther(t *testing.T) {
+	t.Parallel() // it waits for the real clock
+	c := newCrew(t, team.Options{Run: func(ctx context.Context, task team.Task, _ func(oneloop.Event)) (string, error) {
+		if task.Prompt == "first" {
+			// The others would have run out of patience by then.
+			select {
+			case <-time.After(1500 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+		return task.Prompt + "(" + strings.TrimSpace(string(task.Input)) + ")", nil
+	}})
+	got := c.bash(t, `oneloop first | oneloop second | oneloop third`, "CLIENT_WAIT=1s")
+	want(t, got, result{out: "third(second(first()))\n"})
 }
 
 func TestEveryEndOfAChildHasACodeAndAText(t *testing.T) {
