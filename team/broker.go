@@ -145,7 +145,7 @@ type clock interface {
 func (j *job) serve(s *stream, theirs string) {
 	j.clients.Add(1)
 	defer j.clients.Add(-1)
-	if s.send(frameHello, fmt.Append(nil, version)) != nil {
+	if s.hello() != nil {
 		return
 	}
 	if want := fmt.Sprint(greeting, version); theirs != want {

@@ -94,6 +94,9 @@ func noEOF(err error) error {
 	return err
 }
 
+// hello is the first frame of an agent.
+func (s *stream) hello() error { return s.send(frameHello, strconv.AppendInt(nil, version, 10)) }
+
 // watch calls gone when the other end closes, or says what it must not: after
 // its task a client has only to wait. The returned function ends the watch;
 // nothing can be received afterwards.

@@ -15,13 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readInput reads standard input to its end when it is piped. The end of ctx
-// ends it.
+// readInput reads standard input to its end when it is piped, or a byte more
+// than a task may hold, which the agent will refuse. The end of ctx ends it.
 func readInput(ctx context.Context, o ClientOptions, busy func() (bool, error)) ([]byte, error) {
-	most := MaxTask - len(o.Prompt)
-	if most < 0 {
-		return nil, errors.New(tooLarge)
-	}
 	f := o.Stdin
 	if f == nil {
 		return nil, nil
@@ -34,7 +30,7 @@ func readInput(ctx context.Context, o ClientOptions, busy func() (bool, error)) 
 	if strings.TrimSpace(o.Prompt) == "" {
 		p.wait = -1 // the input is all there is
 	}
-	input, err := io.ReadAll(io.LimitReader(p, int64(most)+1))
+	input, err := io.ReadAll(io.LimitReader(p, MaxTask+1))
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -45,8 +41,6 @@ func readInput(ctx context.Context, o ClientOptions, busy func() (bool, error)) 
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read standard input: %w", err)
-	case len(input) > most:
-		return nil, errors.New(tooLarge)
 	}
 	return input, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"oneloop"
 )
@@ -70,6 +71,9 @@ func (l *line) listen() {
 		}
 		s := &stream{Conn: conn}
 		if !l.keep(s) {
+			// Nobody closes s but us, so it must not hold us up.
+			_ = s.SetWriteDeadline(time.Now().Add(time.Second))
+			_ = s.hello()
 			s.verdict("", fmt.Sprintf("the subtask was refused: this command has %d clients at once already; start fewer side by side", maxClients), 5)
 			s.Close()
 			continue
@@ -115,7 +119,7 @@ func accept(c *net.UnixConn) (net.Conn, string, error) {
 		}
 	}()
 	theirs := string(packet[:n])
-	if len(fds) != 1 || len(theirs) <= len(greeting) || theirs[:len(greeting)] != greeting || !socketOf(fds[0], syscall.SOCK_STREAM) {
+	if len(fds) != 1 || len(theirs) <= len(greeting) || theirs[:len(greeting)] != greeting {
 		return nil, "", nil
 	}
 	conn, err := fileConn(fds[0])
