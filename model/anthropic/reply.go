@@ -140,7 +140,24 @@ func (r *reply) start(m wire.Value) error {
 	}
 	r.begun = true
 	r.id = m.Field("id").Text()
-	r.usage.take(m.Field("usage"), false)
+	if err := r.blocks(m); err != nil {
+		return err
+	}
+	if len(r.parts) > 0 {
+		r.end(m) // a message that needs no more than its start
+	}
+	r.usage.take(m.Field("usage"), r.stop != "")
+	return nil
+}
+
+// blocks takes the blocks that a message holds already.
+func (r *reply) blocks(m wire.Value) error {
+	for block := range m.Field("content").Items() {
+		if err := r.open(int64(len(r.parts)), block); err != nil {
+			return err
+		}
+		r.parts[len(r.parts)-1].finish(r)
+	}
 	return nil
 }
 
@@ -159,17 +176,22 @@ func (r *reply) startBlock(f fields) error {
 	if f.index.IsNull() {
 		index, ok = int64(len(r.parts)), true
 	}
-	switch {
-	case !ok:
+	if !ok {
 		return r.malformed("a block has the index %s", wire.Printable(f.index, 40))
+	}
+	return r.open(index, f.block)
+}
+
+// open begins a block.
+func (r *reply) open(index int64, block wire.Value) error {
+	p := &part{stub: bytes.Clone(block), kind: block.Field("type").Text(), number: len(r.parts)}
+	switch {
 	case r.byIndex[index] != nil:
 		return r.malformed("block %d begins twice", index)
-	case !f.block.IsObject() || f.block.Field("type").Text() == "":
+	case p.kind == "":
 		return r.malformed("block %d has no type", index)
 	}
 	r.begun = true
-	p := &part{stub: bytes.Clone(f.block), number: len(r.parts)}
-	p.kind = p.stub.Field("type").Text()
 	if r.byIndex == nil {
 		r.byIndex = map[int64]*part{}
 	}
@@ -222,16 +244,7 @@ func (r *reply) whole(m wire.Value) error {
 	if r.stop == "" {
 		return r.fail(oneloop.ErrNotAPI, "a message without a stop reason: %s", wire.Printable(m, shownBody))
 	}
-	for block := range m.Field("content").Items() {
-		if block.Field("type").Text() == "" {
-			return r.malformed("block %d has no type", len(r.parts))
-		}
-		p := &part{stub: bytes.Clone(block), kind: block.Field("type").Text(), number: len(r.parts)}
-		r.parts = append(r.parts, p)
-		p.begin(r)
-		p.finish(r)
-	}
-	return nil
+	return r.blocks(m)
 }
 
 // message is the whole reply.
