@@ -103,7 +103,7 @@ func (m *Model) receive(ctx context.Context, cancel func(), resp *http.Response,
 	var err error
 	switch form, readErr := sniff(body, resp.Header.Get("Content-Type")); form {
 	case stream:
-		msg, err = m.stream(ctx, body, r)
+		msg, err = m.stream(ctx, cancel, body, r)
 	case object:
 		msg, err = m.object(ctx, resp, body, r)
 	case nothing:
@@ -163,9 +163,11 @@ func sniff(body *bufio.Reader, contentType string) (form, error) {
 	}
 }
 
-// stream reads server-sent events.
-func (m *Model) stream(ctx context.Context, body io.Reader, r *reply) (*oneloop.Message, error) {
+// stream reads server-sent events. A server that goes silent when the message
+// is complete, but for its last event, is not waited for longer than endTime.
+func (m *Model) stream(ctx context.Context, cancel func(), body io.Reader, r *reply) (*oneloop.Message, error) {
 	events := sse.NewReader(body, m.maxEvent)
+	var late *time.Timer
 	for !r.over {
 		e, err := events.Next()
 		if err != nil {
@@ -173,6 +175,10 @@ func (m *Model) stream(ctx context.Context, body io.Reader, r *reply) (*oneloop.
 		}
 		if err := r.event(e, m.streamEvents); err != nil && !r.complete() {
 			return nil, err
+		}
+		if late == nil && r.stop != "" && r.complete() {
+			late = time.AfterFunc(endTime, cancel)
+			defer late.Stop()
 		}
 	}
 	if !r.complete() {
@@ -248,6 +254,7 @@ func (m *Model) empty(ctx context.Context, resp *http.Response, err error) error
 const (
 	drainBytes = 64 << 10
 	drainTime  = 100 * time.Millisecond
+	endTime    = 250 * time.Millisecond
 )
 
 // drain reads what follows the message, so that the connection can serve the

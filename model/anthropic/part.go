@@ -34,7 +34,8 @@ type part struct {
 	wrote  string     // that input
 }
 
-// quoted is a string field, with its escapes as they came.
+// quoted is a string field, with its escapes as they came, after its opening
+// quote.
 type quoted struct {
 	name string
 	text []byte
@@ -128,8 +129,9 @@ func (p *part) join(name string, v wire.Value) {
 		}
 	}
 	begin, _ := p.stub.Field(name).Quoted()
-	text := append(make([]byte, 0, len(begin)+len(q)), begin...)
-	p.quoted = append(p.quoted, quoted{name, append(text, q...)})
+	text := append(make([]byte, 0, len(begin)+len(q)+2), '"')
+	text = append(append(text, begin...), q...)
+	p.quoted = append(p.quoted, quoted{name, text})
 }
 
 func (p *part) set(name string, v wire.Value) {
@@ -146,7 +148,7 @@ func (p *part) finish(r *reply) {
 	p.showRest(r)
 	edits := p.edits
 	for _, q := range p.quoted {
-		edits = append(edits, wire.Edit{Name: q.name, Value: slices.Concat([]byte(`"`), q.text, []byte(`"`))})
+		edits = append(edits, wire.Edit{Name: q.name, Value: append(q.text, '"')})
 	}
 	if len(p.citations) > 0 {
 		edits = append(edits, wire.Edit{Name: "citations", Value: p.cited()})
