@@ -105,6 +105,7 @@ func New(c Config) (*Model, error) {
 	if m.header, err = header(c, u); err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
+	m.secrets = []string{strings.TrimSpace(c.Key), strings.TrimSpace(c.Token)}
 	for name, values := range m.header {
 		for _, v := range values {
 			if wire.Secret(name) {
