@@ -88,6 +88,7 @@ func (j *judge) again(text string, c context) *state {
 		j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
 	}
 	text = strings.NewReplacer(unknown, "${"+unknownVar+"}", fetched, "${"+fetchedVar+"}", process, "").Replace(text)
+	j.steps += len(text) / 64 // reading it again takes time too
 	return j.text(text, c)
 }
 

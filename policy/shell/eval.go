@@ -29,6 +29,9 @@ func (j *judge) stmt(s *syntax.Stmt, c context) (ok, bad *state) {
 		c.forks++
 	}
 	c.part = c.slice(s)
+	if s.Semicolon.IsValid() {
+		c.part = strings.TrimRight(strings.TrimSuffix(c.part, ";"), "& \t")
+	}
 	for _, r := range s.Redirs {
 		c = j.redirect(r, c)
 	}
@@ -134,22 +137,13 @@ func (j *judge) selfPipes(list []*syntax.Stmt, c context) {
 			continue
 		}
 		name := call.Args[0].Lit()
-		if j.running(name) == nil {
+		if !slices.ContainsFunc(j.calls, func(r frame) bool { return r.name == name }) {
 			continue
 		}
 		if count[name]++; count[name] > 1 {
 			j.report(c, Deny, RuleForkBomb, "a fork bomb: the function "+name+" starts itself again and again")
 		}
 	}
-}
-
-func (j *judge) running(name string) *frame {
-	for i := range j.calls {
-		if j.calls[i].name == name {
-			return &j.calls[i]
-		}
-	}
-	return nil
 }
 
 // command follows what is no list and no pipeline.
@@ -315,13 +309,15 @@ func (j *judge) declare(cmd *syntax.FuncDecl, c context) (ok, bad *state) {
 
 // enter follows a function's body.
 func (j *judge) enter(name string, f *function, args []string, anyArg bool, c context) *state {
-	if r := j.running(name); r != nil {
+	i := slices.IndexFunc(j.calls, func(r frame) bool { return r.body == f.body })
+	if i >= 0 {
+		r := j.calls[i]
 		if c.forks > r.forks && c.guards == r.guards {
 			j.report(c, Deny, RuleForkBomb, "a fork bomb: the function "+name+" starts itself again and again")
 		}
 		return c.st
 	}
-	j.calls = append(j.calls, frame{name, c.forks, c.guards})
+	j.calls = append(j.calls, frame{name, f.body, c.forks, c.guards})
 	defer func() { j.calls = j.calls[:len(j.calls)-1] }()
 	own, any := c.st.args, c.st.anyArg
 	c.st = c.st.clone()

@@ -70,11 +70,11 @@ type Verdict struct {
 func Judge(command string, at Place) (v Verdict) {
 	j := &judge{at: at, home: at.Home}
 	if j.home == "" {
-		j.home = nowhere
+		j.home = nowhere + "/home"
 	}
 	dir := at.Dir
 	if dir == "" {
-		dir = nowhere
+		dir = nowhere + "/work"
 	}
 	j.protect(dir)
 	defer func() {
@@ -85,7 +85,11 @@ func Judge(command string, at Place) (v Verdict) {
 			}
 		}
 	}()
-	j.text(command, context{st: &state{dirs: []string{dir}}})
+	c := context{st: &state{dirs: []string{dir}}, part: command}
+	j.text(command, c)
+	if j.bytes > maxBytes {
+		j.report(c, Ask, RuleUnclear, "it is too long to be followed")
+	}
 	return j.worst
 }
 
@@ -95,10 +99,11 @@ const nowhere = "/\x01/\x01/\x01/\x01"
 
 // Limits of what is followed; beyond them a command is unclear.
 const (
-	maxFrames = 4000   // frames of Go's stack while parsing
-	maxSteps  = 50_000 // commands looked at, loops and calls included
-	maxTexts  = 16     // texts within texts, as in sh -c "sh -c …"
-	maxPicks  = 64     // combinations of values tried for one command
+	maxFrames = 4000     // frames of Go's stack while parsing
+	maxSteps  = 50_000   // commands looked at, loops and calls included
+	maxTexts  = 16       // texts within texts, as in sh -c "sh -c …"
+	maxPicks  = 64       // combinations of values tried for one command
+	maxBytes  = 64 << 20 // bytes of text that words are expanded to, in all
 )
 
 // judge is one judgement.
@@ -108,6 +113,7 @@ type judge struct {
 	protected []place // folders that must not be removed
 	worst     Verdict
 	steps     int
+	bytes     int
 	calls     []frame // functions being followed, outermost first
 }
 
@@ -138,18 +144,45 @@ func (j *judge) text(src string, c context) *state {
 	c.src = src
 	if err != nil {
 		c.part = src
-		j.report(c, Ask, RuleUnclear, "bash would not parse it: "+reason(err))
-		if len(stmts) == 0 { // bash runs what comes before a fault, line by line
-			for line := range strings.Lines(src) {
-				if stmts, err := parse(line); err == nil && line != src {
-					c.src = line
-					j.stmts(stmts, c)
-				}
-			}
-			return c.st
+		j.report(c, Ask, RuleUnclear, "it does not parse: "+reason(err))
+		if !errors.Is(err, errDeep) {
+			j.pieces(src, c)
 		}
 	}
 	return j.stmts(stmts, c)
+}
+
+// pieces judges what can be read of a text that does not parse. Bash runs a
+// text line by line, so what comes before a fault runs; it reads (( as two
+// parentheses where it is no arithmetic; and it may know a form that our
+// parser does not. What is found here only adds to the verdict.
+func (j *judge) pieces(src string, c context) {
+	c.st = c.st.clone()
+	if apart := strings.ReplaceAll(src, "((", "( ("); apart != src {
+		if stmts, err := parse(apart); err == nil {
+			c.src = apart
+			j.stmts(stmts, c)
+			return
+		}
+	}
+	left := 1000 // tries
+	for line := range strings.Lines(src) {
+		if stmts, err := parse(line); err == nil {
+			c.src = line
+			c.st = j.stmts(stmts, c)
+			continue
+		}
+		for part := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|(){}`\n", r) }) {
+			for part != "" && left > 0 {
+				left--
+				if stmts, err := parse(part); err == nil {
+					c.src = part
+					j.stmts(stmts, c)
+				}
+				_, part, _ = strings.Cut(strings.TrimLeft(part, " \t"), " ")
+			}
+		}
+	}
 }
 
 func reason(err error) string {

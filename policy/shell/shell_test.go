@@ -258,6 +258,10 @@ f(){ g|g& }; g(){ f|f& }; f
 f() { [ 1 ] && f | f; }; f
 git status && rm -rf / # tidy
 git -c alias.x='!rm -rf /' x
+2>&1 time -p rm -rf /
+((rm -rf /); (ls))
+if true; rm -rf /
+ls ) ; rm -rf /
 `
 	asked = `
 sudo true

@@ -39,6 +39,7 @@ type input struct {
 // frame is a function that is being followed.
 type frame struct {
 	name          string
+	body          *syntax.Stmt // functions of one name may differ
 	forks, guards int
 }
 

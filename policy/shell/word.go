@@ -162,7 +162,7 @@ func (x *expander) fields(words []*syntax.Word) []string {
 			continue
 		}
 		for _, parts := range braces(w) {
-			f := fielder{ifs: x.lookup("IFS").text}
+			f := fielder{j: x.j, ifs: x.lookup("IFS").text}
 			x.parts(parts, &f, false)
 			out = append(out, f.end()...)
 		}
@@ -175,20 +175,21 @@ func (x *expander) single(w *syntax.Word) string {
 	if w == nil {
 		return ""
 	}
-	f := fielder{}
+	f := fielder{j: x.j}
 	x.parts(w.Parts, &f, false)
 	return strings.Join(f.end(), " ")
 }
 
 // document expands the body of a here-document.
 func (x *expander) document(w *syntax.Word, quoted bool) string {
-	f := fielder{}
+	f := fielder{j: x.j}
 	x.parts(w.Parts, &f, !quoted)
 	return strings.Join(f.end(), " ")
 }
 
 // fielder collects fields.
 type fielder struct {
+	j    *judge
 	ifs  string // empty: do not split
 	out  []string
 	cur  strings.Builder
@@ -196,6 +197,9 @@ type fielder struct {
 }
 
 func (f *fielder) add(s string) {
+	if f.j.bytes += len(s); f.j.bytes > maxBytes { // x=$x$x again and again
+		s = unknown
+	}
 	f.cur.WriteString(s)
 	f.some = f.some || s != ""
 }
