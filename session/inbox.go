@@ -17,6 +17,9 @@ const (
 	AtTurnEnd
 )
 
+// fromInbox is the source of messages that were taken from an inbox.
+const fromInbox = "inbox"
+
 // Inbox holds what is to be said to an agent at work. The zero value is an
 // empty one; it is safe for concurrent use. What no turn took is there for
 // the next one.
@@ -56,6 +59,13 @@ func (x *Inbox) take(when When) *oneloop.Message {
 		return nil
 	}
 	m := oneloop.NewMessage(oneloop.User, blocks...)
-	m.Meta.Source = "inbox"
+	m.Meta.Source = fromInbox
 	return m
+}
+
+// back takes m in again, in front of what came since.
+func (x *Inbox) back(m *oneloop.Message) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.items[BeforeModel] = append(m.Blocks, x.items[BeforeModel]...)
 }

@@ -31,9 +31,11 @@ var (
 	ErrBlank = errors.New("there is nothing to send: the prompt is blank")
 )
 
-// Continuations is how often in a row a turn goes on by itself after the
-// model reached its output limit.
-const Continuations = 3
+// Bounds of what a turn does by itself.
+const (
+	Continuations = 3  // how often in a row it goes on after the model reached its output limit
+	Urgings       = 20 // how often AtStop may make it go on
+)
 
 // Session is one conversation. Model and Tools are needed, the rest may be
 // left zero. Its fields are not to be changed once the first turn began.
@@ -50,9 +52,11 @@ type Session struct {
 	// transcript. It may add blocks. An error ends the turn before anything
 	// was kept.
 	BeforePrompt func(ctx context.Context, prompt *oneloop.Message) error
-	// AtStop is called when the model is done, with its last message. What it
-	// returns is added as a user message and the turn goes on; nothing lets
-	// it end.
+	// AtStop is called when the model is done and nothing waits in the inbox,
+	// with the model's last message. What it returns is added as a user
+	// message and the turn goes on; nothing lets it end. A turn that goes on
+	// more than [Urgings] times ends with a [*oneloop.LimitError]. A turn
+	// that a tool ended, or an error, is not asked about.
 	AtStop func(ctx context.Context, last *oneloop.Message) ([]oneloop.Block, error)
 	// AtEnd is called by Close. Its ctx has not ended with the last turn.
 	AtEnd func(ctx context.Context) error
@@ -63,9 +67,13 @@ type Session struct {
 
 // Send says blocks to the agent and yields what happens until it is done. The
 // last pair carries the error that ended the turn, if one did:
-// [*oneloop.RefusedError], [*oneloop.TruncatedError], the cause of ctx (e.g.
-// [oneloop.ErrInterrupted]), or that of the model or the transcript. What was
-// said is kept in any case but [ErrBlank], [ErrBusy] and an error of a hook.
+// [*oneloop.RefusedError], [*oneloop.TruncatedError], [*oneloop.LimitError],
+// the cause of ctx (which is at least [oneloop.ErrInterrupted]), or that of
+// the model or the transcript. What was said is kept in any case but
+// [ErrBlank], [ErrBusy], an error of a hook, and a ctx that had ended before.
+//
+// A model that stops without a word has ended the turn: it is not asked again
+// with the same conversation, and a [oneloop.Notice] says so.
 //
 // Turns of one session do not overlap. A consumer that breaks off interrupts
 // the turn and waits for its end.
@@ -82,6 +90,9 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 		return ErrBusy
 	}
 	defer s.busy.Store(false)
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
 	prompt := oneloop.NewMessage(oneloop.User, said(blocks)...)
 	if len(prompt.Blocks) == 0 {
 		return ErrBlank
@@ -123,10 +134,25 @@ func (s *Session) begin(ctx context.Context, prompt *oneloop.Message) error {
 		}
 	}
 	s.started = true
-	if s.BeforePrompt != nil {
-		return s.BeforePrompt(ctx, prompt)
+	if s.BeforePrompt == nil {
+		return nil
+	}
+	if err := s.BeforePrompt(ctx, prompt); err != nil {
+		return err
+	}
+	if prompt.Blocks = said(prompt.Blocks); len(prompt.Blocks) == 0 {
+		return ErrBlank
 	}
 	return nil
+}
+
+// ended is the cause of a ctx that has ended, as an error with a type of ours.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if cause == context.Canceled || cause == context.DeadlineExceeded {
+		return fmt.Errorf("%w: %w", oneloop.ErrInterrupted, cause)
+	}
+	return cause
 }
 
 // said leaves out blank text, which no API takes.
@@ -147,23 +173,29 @@ type turn struct {
 	emit     func(oneloop.Event)
 	last     *oneloop.Message // the newest one of the assistant, or results that ended the turn
 	requests atomic.Int64
-	goneOn   int // continuations in a row
+	limited  atomic.Pointer[oneloop.Limited] // the limit that was reached
+	goneOn   int                             // continuations in a row
+	urged    int                             // by AtStop
 }
 
 func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 	watch := func(e oneloop.Event) {
-		if e.Kind() == oneloop.KindRequest {
-			if _, child := e.(oneloop.Child); !child {
-				t.requests.Add(1)
-			}
+		switch e := e.(type) {
+		case oneloop.RequestSent:
+			t.requests.Add(1)
+		case oneloop.Limited:
+			t.limited.Store(&e)
 		}
 		t.emit(e)
 	}
 	for next != nil {
-		if err := t.Append(context.WithoutCancel(ctx), next); err != nil {
+		if err := t.add(ctx, next); err != nil {
 			return err
 		}
 		if err := oneloop.Run(ctx, t.session.Model, t.session.Tools, t, watch); err != nil {
+			if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+				return ended(ctx)
+			}
 			return err
 		}
 		var err error
@@ -181,11 +213,21 @@ func (t *turn) Request(ctx context.Context) (*oneloop.Request, error) {
 		return nil, err
 	}
 	if m := t.session.Inbox.take(BeforeModel); m != nil {
-		if err := t.Append(context.WithoutCancel(ctx), m); err != nil {
+		if err := t.add(ctx, m); err != nil {
 			return nil, err
 		}
 	}
 	return t.session.Transcript.Request(ctx)
+}
+
+// add appends a message that does not come from Run. What was taken from the
+// inbox goes back there when it could not be kept.
+func (t *turn) add(ctx context.Context, m *oneloop.Message) error {
+	err := t.Append(context.WithoutCancel(ctx), m)
+	if err != nil && m.Meta.Source == fromInbox {
+		t.session.Inbox.back(m)
+	}
+	return err
 }
 
 func (t *turn) Append(ctx context.Context, msgs ...*oneloop.Message) error {
@@ -203,33 +245,44 @@ func (t *turn) Append(ctx context.Context, msgs ...*oneloop.Message) error {
 
 // next is the message that another round begins with; nil ends the turn.
 func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
-	switch t.last.Stop {
+	last := t.last
+	switch last.Stop {
 	case oneloop.StopRefusal:
-		return nil, refused(t.last)
+		return nil, refused(last)
 	case oneloop.StopInterrupted:
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, ended(ctx)
+		}
+		if l := t.limited.Load(); l != nil {
+			return nil, &oneloop.LimitError{What: l.What, Limit: l.Limit, Used: l.Used}
 		}
 		return nil, oneloop.ErrInterrupted
 	case oneloop.StopMaxTokens:
 		if t.goneOn++; t.goneOn > Continuations {
-			return nil, &oneloop.TruncatedError{Stop: t.last.Stop}
+			return nil, &oneloop.TruncatedError{Stop: last.Stop}
 		}
-		return goOn(t.last), nil
+		return goOn(last), nil
 	case oneloop.StopContextWindow, oneloop.StopPause:
-		return nil, &oneloop.TruncatedError{Stop: t.last.Stop}
+		return nil, &oneloop.TruncatedError{Stop: last.Stop}
 	}
 	t.goneOn = 0
-	if t.session.AtStop != nil {
-		more, err := t.session.AtStop(ctx, t.last)
-		if err != nil {
-			return nil, err
-		}
-		if more = said(more); len(more) > 0 {
-			return driver(more...), nil
-		}
+	if last.Role == oneloop.Assistant && len(last.Blocks) == 0 {
+		t.emit(oneloop.Notice{Text: "The model ended its turn without saying anything."})
 	}
-	return t.session.Inbox.take(AtTurnEnd), nil
+	if m := t.session.Inbox.take(AtTurnEnd); m != nil {
+		return m, nil
+	}
+	if t.session.AtStop == nil || last.Role != oneloop.Assistant {
+		return nil, nil
+	}
+	more, err := t.session.AtStop(ctx, last)
+	if more = said(more); err != nil || len(more) == 0 {
+		return nil, err
+	}
+	if t.urged++; t.urged > Urgings {
+		return nil, &oneloop.LimitError{What: "repetition", Limit: fmt.Sprint(Urgings), Used: fmt.Sprint(Urgings)}
+	}
+	return driver(more...), nil
 }
 
 func driver(blocks ...oneloop.Block) *oneloop.Message {
@@ -238,15 +291,20 @@ func driver(blocks ...oneloop.Block) *oneloop.Message {
 	return m
 }
 
-// goOn asks for the rest of a reply that was cut at the output limit.
+// goOn asks for the rest of a reply that was cut at the output limit. One
+// with a call in it is left out of requests, so that its words are told again.
 func goOn(cut *oneloop.Message) *oneloop.Message {
-	text := "Your reply was cut at the output limit. Go on exactly where it stopped, without repeating anything."
 	if len(cut.ToolUses()) > 0 {
-		text = "Your reply was cut at the output limit inside a call, so the call was not run. Do it in smaller steps, for example write a long file in several parts."
-	} else if !cut.Sendable() {
-		text = "Your reply was cut at the output limit before it said anything. Answer more briefly, or do the task in smaller steps."
+		text := "Your reply was cut at the output limit inside a call, so the call was not run. Do it in smaller steps, for example write a long file in several parts."
+		if words := strings.TrimSpace(cut.Text()); words != "" {
+			text += "\nBefore the call you had said:\n" + words
+		}
+		return driver(&oneloop.Text{Text: text})
 	}
-	return driver(&oneloop.Text{Text: text})
+	if !cut.Sendable() {
+		return driver(&oneloop.Text{Text: "Your reply was cut at the output limit before it said anything. Answer more briefly, or do the task in smaller steps."})
+	}
+	return driver(&oneloop.Text{Text: "Your reply was cut at the output limit. Go on exactly where it stopped, without repeating anything."})
 }
 
 func refused(m *oneloop.Message) error {
