@@ -321,6 +321,10 @@ func TestTheFolderOfASubtaskLiesInTheWorkspace(t *testing.T) {
 			t.Errorf("in %s a client ended with %d, %v and %q, want 2 and %q", dir, code, err, &log, why)
 		}
 	}
+	t.Chdir(c.Root)
+	if code, err := team.RunClient(t.Context(), int(theirs.Fd()), team.ClientOptions{Prompt: "x", Dir: "."}); code != 0 || err != nil {
+		t.Errorf("in a folder named from the current one: %d, %v", code, err)
+	}
 	want(t, c.bash(t, `mkdir -p a/b && ln -s a/b s && cd s && oneloop x`), result{out: "ok\n", err: "looking around\n"})
 	real, err := filepath.EvalSymlinks(c.Root)
 	if err != nil {

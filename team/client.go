@@ -22,7 +22,7 @@ const (
 // ClientOptions are the subtask and where its answer goes.
 type ClientOptions struct {
 	Prompt string
-	Dir    string // empty: the current one
+	Dir    string // from the current one; empty: that one
 
 	// Stdin is read to its end and handed over beside the prompt when it is a
 	// pipe, a socket or a regular file. With a prompt, one on which nothing

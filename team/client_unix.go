@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -71,18 +71,18 @@ func call(fd int) (*stream, error) {
 // sendTask hands the subtask over. The code is 0 beside an error when the
 // agent has stopped reading, which it does after it said why.
 func sendTask(ctx context.Context, s *stream, o ClientOptions) (int, error) {
-	dir := o.Dir
-	if dir == "" {
-		var err error
-		if dir, err = os.Getwd(); err != nil {
-			return 2, fmt.Errorf("find the current folder: %w", err)
-		}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return 2, fmt.Errorf("find the current folder: %w", err)
 	}
 	head, err := json.Marshal(taskHead{Dir: dir, Stdout: stdoutMode(o.Stdout)})
 	if err != nil {
 		return 2, fmt.Errorf("encode the subtask: %w", err)
 	}
 	input, err := readInput(ctx, o, s.busy)
+	if errors.Is(err, errVerdict) {
+		return 0, err
+	}
 	if err != nil {
 		return 2, err
 	}
@@ -103,14 +103,21 @@ func sendTask(ctx context.Context, s *stream, o ClientOptions) (int, error) {
 	return 0, nil
 }
 
+// errVerdict says that the agent has ended the subtask before it had it all.
+var errVerdict = errors.New("the agent takes no more input")
+
 // busy asks the agent whether other clients of this command are at work.
 func (s *stream) busy() (bool, error) {
 	if err := s.send(frameAsk, nil); err != nil {
-		return false, err
+		return false, errVerdict
 	}
 	kind, data, err := s.receive()
-	if err == nil && kind != frameBusy {
-		err = errors.New("the agent takes no more input")
+	if err != nil {
+		return false, errVerdict // which follow will find to be missing
 	}
-	return string(data) == "1", err
+	if kind != frameBusy {
+		s.unread = &frame{kind, data}
+		return false, errVerdict
+	}
+	return string(data) == "1", nil
 }

@@ -116,6 +116,18 @@ func TestPipedInputIsAddedAndASilentPipeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+func TestARefusalIsHeardWhileInputIsWaitedFor(t *testing.T) {
+	c := newCrew(t, team.Options{Run: echo, Tree: &team.Tree{MaxDepth: -1}})
+	want(t, c.bash(t, `mkfifo f; exec 3<>f; oneloop p <f`, "CLIENT_WAIT=20ms"), result{
+		err:  "oneloop: the subtask was refused: the limit on depth is reached: 0 of 0; do this work yourself, without a subtask\n",
+		code: 5,
+	})
+	want(t, c.bash(t, `echo late | oneloop`), result{
+		err:  "oneloop: the subtask was refused: the limit on depth is reached: 0 of 0; do this work yourself, without a subtask\n",
+		code: 5,
+	})
+}
+
 func TestARowOfClientsWaitsForEachOther(t *testing.T) {
 	t.Parallel() // it waits for the real clock
 	c := newCrew(t, team.Options{Run: func(ctx context.Context, task team.Task, _ func(oneloop.Event)) (string, error) {

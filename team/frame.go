@@ -48,8 +48,15 @@ const maxFrame = 256 << 10
 // concurrent use, receiving is not.
 type stream struct {
 	net.Conn
+	unread *frame // received, and to be received again
+
 	mu  sync.Mutex
 	buf []byte // one frame with its header, so that it goes out in one write
+}
+
+type frame struct {
+	kind byte
+	data []byte
 }
 
 // send sends data as frames of one kind, at least one.
@@ -72,6 +79,10 @@ func (s *stream) send(kind byte, data []byte) error {
 // receive returns the next frame. The payload is the caller's. io.EOF means
 // that the other end has closed between two frames.
 func (s *stream) receive() (kind byte, data []byte, err error) {
+	if f := s.unread; f != nil {
+		s.unread = nil
+		return f.kind, f.data, nil
+	}
 	var head [5]byte
 	if _, err := io.ReadFull(s, head[:]); err != nil {
 		return 0, nil, err
