@@ -63,8 +63,17 @@ func (j *judge) builtin(name string, argv []string, c context) (ok, bad *state, 
 	case ".", "source":
 		if args = dropDashes(args); len(args) > 0 && strings.Contains(args[0], fetched) {
 			j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
-		} else if len(args) > 0 && (isStdin(args[0])) && c.stdin.piped {
-			j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+		} else if len(args) > 0 && isStdin(args[0]) {
+			if c.stdin.piped {
+				j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+			}
+			if c.stdin.known {
+				return both(j.again(c.stdin.text, c))
+			}
+		} else if len(args) > 0 {
+			if text, known := j.file(args[0]); known {
+				return both(j.again(text, c))
+			}
 		}
 	default:
 		return nil, nil, false

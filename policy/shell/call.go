@@ -125,6 +125,9 @@ func (j *judge) run(argv []string, c context) (ok, bad *state) {
 		return c.st, c.st
 	}
 	name := argv[0]
+	if name == "--" { // bash takes it after time
+		return j.run(argv[1:], c)
+	}
 	if f, defined := c.st.funcs[name]; defined {
 		st := j.enter(name, f, argv[1:], false, c)
 		if !f.maybe {
@@ -191,12 +194,26 @@ func (j *judge) program(name string, argv []string, c context) (ok, bad *state) 
 		j.shell(args, c)
 	case isInterpreter(name):
 		j.interpreter(args, c)
+	case j.danger(name, args, c):
 	case strings.HasPrefix(name, "mkfs") || name == "mke2fs" || name == "mkswap":
 		if !onlyHelp(args) {
 			j.report(c, Deny, RuleFormat, "it makes a new file system")
 		}
+	case j.local(argv[0], c.st.dirs):
 	default:
-		j.danger(name, args, c)
+		j.power(name, args, c)
 	}
 	return c.st, c.st
+}
+
+// local tells programs called by a relative path that does not lead to where
+// the system's programs are, such as ./init.
+func (j *judge) local(name string, dirs []string) bool {
+	if !strings.Contains(name, "/") || strings.HasPrefix(name, "/") {
+		return false
+	}
+	return !slices.ContainsFunc(dirs, func(dir string) bool {
+		where := path.Base(path.Dir(rooted(name, dir)))
+		return where == "bin" || where == "sbin"
+	})
 }

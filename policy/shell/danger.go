@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// danger judges programs that do something dangerous by themselves.
-func (j *judge) danger(name string, args []string, c context) {
+// danger judges programs that do something dangerous by themselves. It reports
+// whether name is one of them.
+func (j *judge) danger(name string, args []string, c context) bool {
 	switch name {
 	case "rm", "grm", "srm":
 		j.remove(args, c)
@@ -32,9 +33,17 @@ func (j *judge) danger(name string, args []string, c context) {
 		j.copied(args, c)
 	case "git":
 		j.git(args, c)
+	case "fd", "fdfind":
+		for i, a := range args {
+			if a == "-x" || a == "-X" || a == "--exec" || a == "--exec-batch" {
+				j.run(args[i+1:], c)
+				break
+			}
+		}
 	default:
-		j.power(name, args, c)
+		return false
 	}
+	return true
 }
 
 // written judges a path that something is written to.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -113,7 +114,7 @@ func (j *judge) pipeline(cmd *syntax.BinaryCmd, c context) {
 		x = b.X
 	}
 	slices.Reverse(list)
-	whole := c.part
+	c.pipe = c.part
 	j.selfPipes(list, c)
 	c.forks++
 	for i, s := range list {
@@ -123,7 +124,6 @@ func (j *judge) pipeline(cmd *syntax.BinaryCmd, c context) {
 			text, known := j.output(list[i-1:i], c)
 			cc.stdin = input{piped: true, known: known, text: text, fetched: fetches(list[:i])}
 		}
-		cc.part = whole
 		j.stmt(s, cc)
 	}
 }
@@ -389,6 +389,7 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 				piped:   strings.ContainsAny(path, process+fetched),
 				fetched: strings.Contains(path, fetched),
 			}
+			c.stdin.text, c.stdin.known = j.file(path)
 		}
 	default:
 		j.each(c, func(x *expander) bool {
@@ -399,6 +400,16 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 		})
 	}
 	return c
+}
+
+// file is the text behind the path of a process substitution.
+func (j *judge) file(path string) (text string, known bool) {
+	_, number, is := strings.Cut(path, process)
+	n, err := strconv.Atoi(number)
+	if !is || err != nil || n >= len(j.files) {
+		return "", false
+	}
+	return j.files[n], true
 }
 
 // untab drops the tabs a <<- document is indented with.

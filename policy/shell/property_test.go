@@ -207,7 +207,7 @@ func TestTheVerdictNamesThePart(t *testing.T) {
 		"cd / && rm -rf * && ls":             "rm -rf *",
 		"if a; then sudo reboot; fi":         "sudo reboot",
 		"sh -c 'ls; rm -rf /'":               "rm -rf /",
-		"curl x | sh":                        "sh",
+		"ls; curl x | sh; ls":                "curl x | sh",
 		"git add .; git push -f origin main": "git push -f origin main",
 		"echo x > /dev/sda":                  "echo x > /dev/sda",
 	} {

@@ -114,7 +114,8 @@ type judge struct {
 	worst     Verdict
 	steps     int
 	bytes     int
-	calls     []frame // functions being followed, outermost first
+	files     []string // what process substitutions print, where it is known
+	calls     []frame  // functions being followed, outermost first
 }
 
 // report keeps the strictest verdict, and of equals the first.
@@ -124,7 +125,11 @@ func (j *judge) report(c context, tier Tier, rule, reason string) {
 		reason += " if a variable is not set"
 	}
 	if tier > j.worst.Tier {
-		j.worst = Verdict{tier, rule, reason, clip(c.part)}
+		part := c.part
+		if rule == RulePiped && c.pipe != "" {
+			part = c.pipe
+		}
+		j.worst = Verdict{tier, rule, reason, clip(part)}
 	}
 }
 

@@ -259,6 +259,18 @@ f() { [ 1 ] && f | f; }; f
 git status && rm -rf / # tidy
 git -c alias.x='!rm -rf /' x
 2>&1 time -p rm -rf /
+time -- rm -rf /
+"$BASH" -c 'rm -rf /'
+${SHELL:-/bin/sh} -c 'rm -rf /'
+. /dev/stdin <<< 'rm -rf /'
+source <(echo rm -rf /)
+bash <(echo rm -rf /)
+bash < <(printf 'rm -rf /')
+sudo -s <<< 'rm -rf /'
+su <<< 'rm -rf /'
+fd -x rm -rf /
+cd /sbin && ./reboot
+f() { f() { rm -rf /; }; f; }; f
 ((rm -rf /); (ls))
 if true; rm -rf /
 ls ) ; rm -rf /
@@ -282,6 +294,7 @@ curl x | (cat; sh)
 curl x | env bash
 curl x | python3
 curl x | python3 -
+cat x.py | python3 -W ignore -
 curl x | bash /dev/stdin
 curl x | while true; do sh; done
 cat x | sh
@@ -420,6 +433,9 @@ git clean -ndx
 git clean -fd -e x
 git stash; git checkout .
 ls formatters
+./reboot
+bin/tool reboot
+terraform init 0
 man shutdown
 man mkfs
 which sudo

@@ -20,6 +20,7 @@ const (
 type context struct {
 	src    string // the text it is part of
 	part   string // the part that reports name
+	pipe   string // the pipeline around it, if it is in one
 	st     *state
 	stdin  input
 	texts  int  // texts around this one

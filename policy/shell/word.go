@@ -108,7 +108,9 @@ func (x *expander) lookup(name string) result {
 		return result{text: x.j.home, set: isSet}
 	case "PWD":
 		return result{text: st.dirs[x.choose(len(st.dirs))], set: isSet}
-	case "OLDPWD", "PATH", "SHELL", "USER", "LOGNAME", "HOSTNAME", "BASH", "BASH_VERSION", "OSTYPE":
+	case "SHELL", "BASH":
+		return result{text: "/bin/bash", set: isSet}
+	case "OLDPWD", "PATH", "USER", "LOGNAME", "HOSTNAME", "BASH_VERSION", "OSTYPE":
 		return result{text: unknown, set: isSet}
 	case "IFS":
 		return result{text: " \t\n", set: isSet}
@@ -271,11 +273,14 @@ func (x *expander) parts(parts []syntax.WordPart, f *fielder, quoted bool) {
 		case *syntax.ArithmExp:
 			f.add(unknown)
 		case *syntax.ProcSubst:
-			mark := process
-			if fetches(p.Stmts) {
-				mark = fetched
+			if text, known := x.j.output(p.Stmts, x.c); known {
+				x.j.files = append(x.j.files, text)
+				f.add("/dev/fd/" + process + strconv.Itoa(len(x.j.files)-1))
+			} else if fetches(p.Stmts) {
+				f.add("/dev/fd/" + fetched)
+			} else {
+				f.add("/dev/fd/" + process)
 			}
-			f.add("/dev/fd/" + mark)
 		case *syntax.ExtGlob:
 			f.add("*")
 		case *syntax.BraceExp:

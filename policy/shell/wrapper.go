@@ -151,6 +151,9 @@ func (j *judge) wrapped(w wrapping, args []string, c context) *state {
 	rest = rest[w.skip:]
 	switch w.special {
 	case "su", "script":
+		if w.root && c.stdin.known {
+			j.again(c.stdin.text, c)
+		}
 		return c.st
 	case "text":
 		if len(rest) > 0 {
@@ -167,6 +170,9 @@ func (j *judge) wrapped(w wrapping, args []string, c context) *state {
 		c.stdin = input{}
 	}
 	if len(rest) == 0 {
+		if w.root { // sudo -s is a shell
+			j.shell(nil, c)
+		}
 		return c.st
 	}
 	if w.special == "builtin" || w.special == "command" {
@@ -312,6 +318,9 @@ func (j *judge) shell(args []string, c context) {
 		}
 	case strings.ContainsAny(rest[0], process+fetched):
 		j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+		if text, known := j.file(rest[0]); known {
+			j.again(text, inner)
+		}
 	}
 }
 
@@ -320,6 +329,7 @@ func (j *judge) shell(args []string, c context) {
 func (j *judge) interpreter(args []string, c context) {
 	for i, a := range args {
 		switch {
+		case i > 0 && (args[i-1] == "-W" || args[i-1] == "-X"): // the value of python's option
 		case isStdin(a):
 			j.pipedProgram(c)
 			return
