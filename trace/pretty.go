@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"unicode"
+	"unicode/utf8"
 
 	"oneloop"
 )
 
 // Pretty prints the loop at work: the conversation before the first request
 // of a turn, every request and reply, and the conversation after each round.
-// JSON is indented, and characters stand as they are.
+// JSON is indented, and characters stand as they are, but for those that
+// steer a terminal or the direction of text.
 type Pretty struct {
 	*output
 	messages []*oneloop.Message // of the first agent
@@ -42,7 +46,7 @@ func (p *Pretty) Event(e oneloop.Event) {
 	switch e := e.(type) {
 	case oneloop.TurnStart:
 		if who == "" {
-			p.print("messages", append(p.messages[:len(p.messages):len(p.messages)], e.Messages...))
+			p.conversation(e.Messages...)
 		}
 	case oneloop.RequestSent:
 		p.print(who+"assistant request: "+e.Method+" "+e.URL, e.Body)
@@ -69,18 +73,72 @@ func (p *Pretty) added(who string, m *oneloop.Message) {
 	p.messages = append(p.messages, m)
 	if m.Role == oneloop.User && len(m.Blocks) > 0 {
 		if _, results := m.Blocks[0].(*oneloop.ToolResult); results {
-			p.print("messages", p.messages)
+			p.conversation()
 		}
 	}
+}
+
+// said is a message as it goes to the API.
+type said struct {
+	Role    oneloop.Role    `json:"role"`
+	Content []oneloop.Block `json:"content"`
+}
+
+// conversation prints all messages so far, and those that are about to come.
+func (p *Pretty) conversation(next ...*oneloop.Message) {
+	var all []said
+	for _, m := range slices.Concat(p.messages, next) {
+		all = append(all, said{m.Role, m.Blocks})
+	}
+	p.print("messages", all)
 }
 
 // print writes a title and v, indented.
 func (p *Pretty) print(title string, v any) {
 	var b bytes.Buffer
-	b.WriteString(title + ":\n")
 	if err := json.Indent(&b, encode(v), "", "  "); err != nil {
 		fmt.Fprintf(&b, "(cannot be shown: %v)", err)
 	}
-	b.WriteString("\n")
-	p.write(b.Bytes())
+	p.write(slices.Concat([]byte(title+":\n"), readable(b.Bytes()), []byte("\n")))
+}
+
+// readable writes the strings in a JSON text so that people can read them on a
+// terminal: no escape where a character can stand for itself, and one where it
+// would steer the terminal.
+func readable(text []byte) []byte {
+	var out []byte
+	for len(text) > 0 {
+		i := bytes.IndexByte(text, '"')
+		if i < 0 {
+			break
+		}
+		end := i + 1
+		for end < len(text) && text[end] != '"' {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end = min(end+1, len(text))
+		out = append(out, text[:i]...)
+		out = append(out, literal(text[i:end])...)
+		text = text[end:]
+	}
+	return append(out, text...)
+}
+
+func literal(quoted []byte) []byte {
+	var s string
+	if json.Unmarshal(quoted, &s) != nil {
+		return quoted
+	}
+	var out []byte
+	for _, r := range string(encode(s)) {
+		if r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out
 }

@@ -54,7 +54,6 @@ type StreamJSON struct {
 	models  map[string]*modelUsage
 	denials []denial
 	last    *oneloop.Message
-	limit   string
 }
 
 type denial struct {
@@ -143,8 +142,6 @@ func (s *StreamJSON) Event(e oneloop.Event) {
 		s.asked = time.Now()
 	case oneloop.Denied:
 		s.denials = append(s.denials, denial{e.Call.Name, e.Call.ID, e.Call.Input})
-	case oneloop.Limited:
-		s.limit = e.What
 	case oneloop.MessageAdded:
 		if e.Message.Role == oneloop.Assistant {
 			s.turns++
@@ -187,10 +184,18 @@ func (s *StreamJSON) init() {
 // message writes a reply block by block, and results as they go back.
 func (s *StreamJSON) message(m *oneloop.Message) {
 	if m.Role == oneloop.Assistant {
-		for _, b := range m.Blocks {
+		id := m.ID
+		if id == "" {
+			id = "msg_" + newUUID() // lines of one message share it
+		}
+		for i, b := range m.Blocks {
+			var stop any // of the message, known with its last block
+			if i == len(m.Blocks)-1 {
+				stop = m.Stop
+			}
 			s.line(map[string]any{"type": "assistant", "parent_tool_use_id": nil, "message": map[string]any{
-				"id": m.ID, "type": "message", "role": "assistant", "model": m.Origin.Model, "content": []oneloop.Block{b},
-				"stop_reason": nil, "stop_sequence": nil, "usage": usageOnWire(m.Usage)}})
+				"id": id, "type": "message", "role": "assistant", "model": m.Origin.Model, "content": []oneloop.Block{b},
+				"stop_reason": stop, "stop_sequence": nil, "usage": usageOnWire(m.Usage)}})
 		}
 		return
 	}
@@ -239,23 +244,32 @@ func (s *StreamJSON) Result(answer string, err error) {
 	if s.last != nil {
 		fields["stop_reason"] = s.last.Stop
 	}
-	if err == nil {
-		fields["result"] = answer
-	} else {
-		fields["subtype"], fields["errors"] = s.subtype(err), []string{err.Error()}
-		fields["result"] = answer
+	fields["result"], fields["terminal_reason"] = answer, "completed"
+	if err != nil {
+		fields["subtype"], fields["terminal_reason"] = ending(err)
+		fields["errors"] = []string{err.Error()}
 	}
 	s.line(fields)
 }
 
-func (s *StreamJSON) subtype(err error) string {
-	var limit *oneloop.LimitError
-	if !errors.As(err, &limit) {
-		return "error_during_execution"
+// ending is the subtype of the result, and the reason as far as there is a
+// word for it.
+func ending(err error) (subtype string, reason any) {
+	subtype = "error_during_execution"
+	if limit, ok := errors.AsType[*oneloop.LimitError](err); ok {
+		switch limit.What {
+		case "turns":
+			return "error_max_turns", "max_turns"
+		case "cost", "tokens":
+			return "error_max_budget_usd", "budget_exhausted"
+		}
+		return subtype, nil
 	}
-	switch limit.What {
-	case "cost", "tokens":
-		return "error_max_budget_usd"
+	switch {
+	case errors.Is(err, oneloop.ErrContextOverflow):
+		return subtype, "prompt_too_long"
+	case errors.Is(err, oneloop.ErrInterrupted):
+		return subtype, "aborted_streaming"
 	}
-	return "error_max_turns"
+	return subtype, nil
 }

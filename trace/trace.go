@@ -6,6 +6,10 @@
 // A sink is safe for concurrent use. It never changes an event and never
 // fails the agent: the first error of its writer is kept for Err, and nothing
 // is written after it.
+//
+// Secrets of at least eight bytes are masked wherever they appear in one
+// piece. One that a model repeats arrives in pieces first, each an event of
+// its own, and is masked only in the message that follows.
 package trace
 
 import (
@@ -23,6 +27,10 @@ import (
 // mask stands where a secret stood.
 const mask = "[masked]"
 
+// shortest is the length in bytes from which a secret is masked. A shorter one
+// is no secret, and hiding every "1" or "test" would spoil the record.
+const shortest = 8
+
 // output writes whole records and hides secrets in them.
 type output struct {
 	mu   sync.Mutex
@@ -35,7 +43,7 @@ func newOutput(w io.Writer, secrets []string) *output {
 	o := &output{w: w}
 	var pairs []string
 	for _, s := range secrets {
-		if s == "" {
+		if len(s) < shortest {
 			continue
 		}
 		pairs = append(pairs, s, mask)

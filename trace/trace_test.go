@@ -11,7 +11,7 @@ import (
 	"oneloop/trace"
 )
 
-const secret = `s3cr"t`
+const secret = `s3cr"t-key`
 
 // turn is what a turn with one call, one child and one retry emits.
 func turn() []oneloop.Event {
@@ -43,7 +43,7 @@ func turn() []oneloop.Event {
 
 func TestLinesAreNumberedObjectsWithoutSecrets(t *testing.T) {
 	var b bytes.Buffer
-	l := trace.NewLines(&b, "s1", secret, "")
+	l := trace.NewLines(&b, "s1", secret, "", "1")
 	for _, e := range turn() {
 		l.Event(e)
 	}
@@ -177,6 +177,7 @@ func TestAResultSaysWhatWentWrong(t *testing.T) {
 		{errors.New("cut"), "error_during_execution"},
 		{&oneloop.LimitError{What: "turns"}, "error_max_turns"},
 		{&oneloop.LimitError{What: "cost"}, "error_max_budget_usd"},
+		{&oneloop.LimitError{What: "time"}, "error_during_execution"},
 	} {
 		var b bytes.Buffer
 		s := trace.NewStreamJSON(&b, trace.StreamOptions{})
@@ -189,5 +190,71 @@ func TestAResultSaysWhatWentWrong(t *testing.T) {
 		if r["subtype"] != c.want || r["is_error"] != true || r["total_cost_usd"] != nil {
 			t.Errorf("%v gives %v", c.err, r)
 		}
+	}
+}
+
+func TestLinesOfOneMessageShareItsIDAndTheLastSaysWhyItStopped(t *testing.T) {
+	for _, id := range []string{"msg_1", ""} {
+		var b bytes.Buffer
+		s := trace.NewStreamJSON(&b, trace.StreamOptions{})
+		s.Event(oneloop.MessageAdded{Message: &oneloop.Message{Role: oneloop.Assistant, ID: id, Stop: oneloop.StopEndTurn,
+			Blocks: []oneloop.Block{&oneloop.Text{Text: "a"}, &oneloop.Text{Text: "b"}}}})
+		var ids []string
+		var stops []any
+		for line := range strings.Lines(b.String()) {
+			var l struct {
+				Message struct {
+					ID   string `json:"id"`
+					Stop any    `json:"stop_reason"`
+				} `json:"message"`
+			}
+			if err := json.Unmarshal([]byte(line), &l); err != nil {
+				t.Fatal(err)
+			}
+			ids, stops = append(ids, l.Message.ID), append(stops, l.Message.Stop)
+		}
+		if len(ids) != 2 || ids[0] != ids[1] || ids[0] == "" || id != "" && ids[0] != id {
+			t.Errorf("ids are %q", ids)
+		}
+		if len(stops) != 2 || stops[0] != nil || stops[1] != "end_turn" {
+			t.Errorf("stop reasons are %v", stops)
+		}
+	}
+}
+
+func TestPrettyShowsCharactersAndNothingThatSteersATerminal(t *testing.T) {
+	var b bytes.Buffer
+	p := trace.NewPretty(&b)
+	raw := json.RawMessage(`{"type":"text","text":"\u5317\u4eac <&> \"q\\\u001b[2J \u009b2J \u202e"}`)
+	block, err := oneloop.DecodeBlock(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &oneloop.Message{Role: oneloop.Assistant, Blocks: []oneloop.Block{block}}
+	p.Event(oneloop.MessageAdded{Message: m})
+	if want := `"text": "北京 <&> \"q\\\u001b[2J \u009b2J \u202e"`; !strings.Contains(b.String(), want) {
+		t.Errorf("no %s in\n%s", want, b.String())
+	}
+	if string(block.RawJSON()) != string(raw) {
+		t.Error("the block itself was changed")
+	}
+}
+
+func TestPrettyShowsMessagesAsTheyAreSent(t *testing.T) {
+	var b bytes.Buffer
+	p := trace.NewPretty(&b)
+	prompt := oneloop.UserText("hi")
+	p.Event(oneloop.TurnStart{Messages: []*oneloop.Message{prompt}})
+	if want := "messages:\n[\n  {\n    \"role\": \"user\",\n    \"content\": [\n"; !strings.HasPrefix(b.String(), want) {
+		t.Errorf("it begins with\n%s", b.String())
+	}
+	b.Reset()
+	p.Event(oneloop.MessageAdded{Message: prompt})
+	p.Event(oneloop.MessageAdded{Message: &oneloop.Message{Role: oneloop.Assistant, ID: "msg_1", Blocks: []oneloop.Block{&oneloop.Text{Text: "a"}}}})
+	b.Reset()
+	result := oneloop.TextResult("r")
+	p.Event(oneloop.MessageAdded{Message: oneloop.NewMessage(oneloop.User, result)})
+	if got := b.String(); strings.Contains(got, "msg_1") || strings.Count(got, `"role"`) != 3 {
+		t.Errorf("the conversation is shown as\n%s", got)
 	}
 }
