@@ -1,0 +1,123 @@
+package anthropic_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"oneloop"
+	"oneloop/model/anthropic"
+)
+
+// turn is what one round of the loop adds: a call and its result of 1 KB.
+func turn(n int) []*oneloop.Message {
+	id := fmt.Sprint("toolu_", n)
+	raw := []byte(`{"type":"tool_use","id":"` + id + `","name":"Bash","input":{"command":"cat file"}}`)
+	return []*oneloop.Message{
+		{Role: oneloop.Assistant, Origin: oneloop.Origin{API: anthropic.API, Model: "m"}, Stop: oneloop.StopToolUse,
+			Blocks: []oneloop.Block{&oneloop.ToolUse{Wire: oneloop.Wire{Raw: raw}, ID: id, Name: "Bash", Input: []byte(`{"command":"cat file"}`)}}},
+		{Role: oneloop.User, Blocks: []oneloop.Block{&oneloop.ToolResult{ID: id, Content: []oneloop.Block{&oneloop.Text{Text: strings.Repeat("a line of output\n", 64)}}}}},
+	}
+}
+
+// conversation has n messages after the first.
+func conversation(n int) []*oneloop.Message {
+	msgs := []*oneloop.Message{oneloop.UserText("go")}
+	for i := range n / 2 {
+		msgs = append(msgs, turn(i)...)
+	}
+	return msgs
+}
+
+// sender returns a model whose API reads every byte of a request in pieces of
+// 32 KB and refuses it.
+func sender(tb testing.TB) *anthropic.Model {
+	buf := make([]byte, 32<<10)
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		for {
+			if _, err := r.Body.Read(buf); err != nil {
+				return nil, err
+			}
+		}
+	})}
+	m, err := anthropic.New(anthropic.Config{Key: key, Model: "m", Client: client})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+func ignore(oneloop.Event) {}
+
+func BenchmarkTurn(b *testing.B) {
+	for _, n := range []int{20, 500, 1000} {
+		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
+			m := sender(b)
+			msgs := conversation(n)
+			req := &oneloop.Request{System: []oneloop.Block{&oneloop.Text{Text: "Be brief."}}, Tools: []oneloop.ToolDef{{Name: "Bash"}}, Messages: msgs}
+			m.Generate(b.Context(), req, ignore)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				msgs = append(msgs, turn(n+i)...)
+				if len(msgs) > n+n/10+20 { // back to where it was, so that the length stays about n
+					b.StopTimer()
+					msgs = conversation(n)
+					req.Messages = msgs
+					m.Generate(b.Context(), req, ignore)
+					b.StartTimer()
+				}
+				req.Messages = msgs
+				m.Generate(b.Context(), req, ignore)
+			}
+		})
+	}
+}
+
+func TestATurnAllocatesTheSameHoweverLongTheConversationIs(t *testing.T) {
+	allocs := func(n int) float64 {
+		m := sender(t)
+		msgs := conversation(n)
+		turns := make([][]*oneloop.Message, 60)
+		for i := range turns {
+			turns[i] = turn(n + i)
+		}
+		req := &oneloop.Request{Tools: []oneloop.ToolDef{{Name: "Bash"}}, Messages: msgs}
+		m.Generate(t.Context(), req, ignore)
+		i := 0
+		return testing.AllocsPerRun(50, func() {
+			req.Messages = append(req.Messages, turns[i]...)
+			i++
+			m.Generate(t.Context(), req, ignore)
+		})
+	}
+	short, long := allocs(20), allocs(2000)
+	t.Logf("allocations per turn: %v with 20 messages, %v with 2000", short, long)
+	if long > short+3 {
+		t.Errorf("%v allocations per turn with 2000 messages, %v with 20", long, short)
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	events := []string{start, textStart}
+	for range 2000 {
+		events = append(events, strings.Replace(textDelta, `"ok"`, `"some words of a reply \n"`, 1))
+	}
+	body := sse(append(events, blockStop, end, stop)...)
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	})}
+	m, err := anthropic.New(anthropic.Config{Key: key, Model: "m", Client: client})
+	if err != nil {
+		b.Fatal(err)
+	}
+	req := hi()
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.Generate(b.Context(), req, ignore); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
