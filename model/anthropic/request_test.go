@@ -102,7 +102,7 @@ func TestExactlyOneCredentialIsSentAndNeverShown(t *testing.T) {
 		if s := strings.Join(got.Values("X-Api-Key"), ",") + "|" + strings.Join(got.Values("Authorization"), ","); s != c.want {
 			t.Errorf("%q and %q are sent as %s", c.key, c.token, s)
 		}
-		if got.Get("X-Gateway-Token") != "gw-secret-1" || got.Get("X-Plain") != "a" || got.Get("Anthropic-Beta") != "a-1,b-2" {
+		if got.Get("X-Gateway-Token") != "gw-secret-1" || got.Get("X-Plain") != "a" || got.Get("Anthropic-Beta") != "a-1,b-2" || got.Get("Accept-Encoding") != "identity" {
 			t.Errorf("sent %v", got)
 		}
 		shown := fmt.Sprintf("%v %+v", err, of[oneloop.RequestSent](l)[0].Header)
@@ -353,6 +353,19 @@ func TestCacheMarksStandAtTheEndsOfWhatIsSentAgain(t *testing.T) {
 	}
 }
 
+func TestTheMarkOfThePreviousRequestStaysWhenSeveralMessagesFollow(t *testing.T) {
+	msgs := append(conversation(2), oneloop.UserText("and one more thing"))
+	body, _, err := sent(t, unreachable(t, "m"), &oneloop.Request{Messages: msgs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"text":"go","cache_control"`, `"text":"and one more thing","cache_control"`} {
+		if !bytes.Contains(body.Bytes(), []byte(want)) {
+			t.Errorf("no %s in %s", want, body.Bytes())
+		}
+	}
+}
+
 func TestACallerWhoMarksMarksAlone(t *testing.T) {
 	own := `{"type":"text","text":"hi","cache_control":{"type":"ephemeral","ttl":"1h"}}`
 	for name, req := range map[string]*oneloop.Request{
@@ -464,4 +477,29 @@ func TestConversationsSideBySideDoNotMix(t *testing.T) {
 	if b := s.Breaches(); len(b) > 0 {
 		t.Error(b)
 	}
+}
+
+func TestForksOfOneConversationDoNotMix(t *testing.T) {
+	m := unreachable(t, "m")
+	base := conversation(20)
+	req := &oneloop.Request{Messages: base}
+	if _, _, err := sent(t, m, req); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			msgs := slices.Clone(base)
+			for range 20 {
+				msgs = append(msgs, oneloop.UserText(fmt.Sprint("fork ", i)))
+				got, _, err1 := sent(t, m, &oneloop.Request{Messages: msgs})
+				want, _, err2 := sent(t, unreachable(t, "m"), &oneloop.Request{Messages: msgs})
+				if err1 != nil || err2 != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
+					t.Errorf("fork %d: %v, %v, %d bytes instead of %d", i, err1, err2, len(got.Bytes()), len(want.Bytes()))
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -283,10 +283,14 @@ func TestGzipIsShownBeforeItsEndIsSent(t *testing.T) {
 
 func TestTheConnectionServesTheNextRequest(t *testing.T) {
 	var conns atomic.Int32
+	last := make(chan struct{}, 1) // the client has the last event
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, e := range []string{start, textStart, textDelta, blockStop, end, stop, "[DONE]"} {
+			if e == "[DONE]" {
+				<-last
+			}
 			io.WriteString(w, sse(e))
 			w.(http.Flusher).Flush()
 		}
@@ -298,12 +302,17 @@ func TestTheConnectionServesTheNextRequest(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	m, err := anthropic.New(anthropic.Config{BaseURL: srv.URL, Key: key, Model: "m"})
+	m, err := anthropic.New(anthropic.Config{BaseURL: srv.URL, Key: key, Model: "m", StreamEvents: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		if msg, err := ask(m, t.Context(), &log{}); err != nil || msg.Text() != "ok" {
+		msg, err := m.Generate(t.Context(), hi(), func(e oneloop.Event) {
+			if s, ok := e.(oneloop.Stream); ok && string(s.Data) == stop {
+				last <- struct{}{}
+			}
+		})
+		if err != nil || msg.Text() != "ok" {
 			t.Fatal(msg, err)
 		}
 	}
