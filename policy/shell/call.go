@@ -187,7 +187,7 @@ func (j *judge) program(name string, argv []string, c context) (ok, bad *state) 
 	}
 	args := argv[1:]
 	if w, is := wrapper(name); is {
-		return c.st, j.wrapped(w, args, c)
+		return j.wrapped(w, args, c)
 	}
 	switch {
 	case isShell(name):

@@ -84,6 +84,11 @@ su - root -c 'rm -rf /'
 env rm -rf /
 env -i A=b rm -rf /
 env -S 'rm -rf /'
+rm() { echo no; }; command rm -rf /
+rm() { echo no; }; env rm -rf /
+rm() { echo no; }; unset -f rm; rm -rf /
+command cd / && rm -rf *
+builtin set -- -rf /; rm "$@"
 env -u HOME -C / rm -rf *
 command rm -rf /
 command -p rm -rf /
@@ -440,6 +445,11 @@ man shutdown
 man mkfs
 which sudo
 command -v sudo
+command -pv sudo
+su() { echo no; }; su
+rm() { echo "$@"; }; rm -rf /
+(cd / && ls); rm -rf *
+cd / | ls; rm -rf *
 type reboot
 apropos reboot
 echo reboot

@@ -87,44 +87,90 @@ func wrapper(name string) (wrapping, bool) {
 	return wrapping{}, false
 }
 
-// wrapped follows the command inside of a wrapper and returns the state.
-func (j *judge) wrapped(w wrapping, args []string, c context) *state {
+// wrapped follows the command inside of a wrapper and returns the states
+// after it, as stmt does.
+func (j *judge) wrapped(w wrapping, args []string, c context) (ok, bad *state) {
 	if w.root {
 		j.report(c, Ask, RuleRoot, "it runs as another user")
 	}
 	if w.special == "find" {
 		j.find(args, c)
-		return c.st
+		return c.st, c.st
 	}
-	replace := ""
-	rest := args
+	c.st = c.st.clone()
+	before := c.st.clone()
+	rest, replace, runs := j.options(w, args, c)
+	for w.assigns && len(rest) > 0 && isAssign(rest[0]) {
+		name, val, _ := strings.Cut(rest[0], "=")
+		c.st.set(name, &value{texts: []string{val}})
+		rest = rest[1:]
+	}
+	if !runs || len(rest) < w.skip {
+		return before, before
+	}
+	rest = rest[w.skip:]
+	switch w.special {
+	case "su", "script":
+		if w.root && c.stdin.known {
+			j.again(c.stdin.text, c)
+		}
+		return before, before
+	case "text":
+		j.again(strings.Join(rest, " "), c)
+		return before, before
+	case "flock":
+		if len(rest) > 1 && (rest[0] == "-c" || rest[0] == "--command") {
+			j.again(rest[1], c)
+			return before, before
+		}
+	case "xargs":
+		rest = appended(rest, replace, c.stdin)
+		c.stdin = input{}
+	}
+	if len(rest) == 0 {
+		if w.root { // sudo -s is a shell
+			j.shell(nil, c)
+		}
+		return before, before
+	}
+	c.st.own()
+	delete(c.st.funcs, rest[0]) // not the function of that name
+	ok, bad = j.run(rest, c)
+	if w.special == "builtin" || w.special == "command" { // may be cd or set
+		if f, was := before.funcs[rest[0]]; was {
+			ok, bad = ok.clone(), bad.clone()
+			ok.define(rest[0], f)
+			bad.define(rest[0], f)
+		}
+		return ok, bad
+	}
+	return before, before
+}
+
+// options reads the options of a wrapper and judges the texts among them. It
+// returns what follows them, what xargs is to replace, and whether a command
+// is run at all.
+func (j *judge) options(w wrapping, rest []string, c context) (left []string, replace string, runs bool) {
 	for len(rest) > 0 {
 		a := rest[0]
 		if a == "--" {
-			rest = rest[1:]
-			break
+			return rest[1:], replace, true
 		}
 		if len(a) < 2 || a[0] != '-' {
-			if w.special == "su" || w.special == "script" { // options may follow
-				if len(rest) > 1 {
-					rest = append(rest[1:len(rest):len(rest)], a)
-					if rest[0] == a || !anyOption(rest) {
-						break
-					}
-					continue
-				}
+			if w.special != "su" && w.special != "script" || !anyOption(rest) {
+				break
 			}
-			break
+			rest = append(rest[1:len(rest):len(rest)], a) // options may follow
+			continue
 		}
 		used, option, val := w.option(rest)
 		switch {
-		case w.special == "command" && strings.Trim(option, "vV") == "":
-			return c.st // only says what it is
+		case w.special == "command" && strings.ContainsAny(option, "vV"):
+			return nil, "", false // only says what it is
 		case w.special == "env" && (option == "S" || option == "--split-string"):
 			rest = append(strings.Fields(val), rest[used:]...)
 			continue
 		case w.special == "env" && (option == "C" || option == "--chdir"):
-			c.st = c.st.clone()
 			j.cd("cd", []string{val}, c)
 		case w.special == "xargs" && (option == "I" || option == "J" || option == "--replace"):
 			replace = val
@@ -136,60 +182,7 @@ func (j *judge) wrapped(w wrapping, args []string, c context) *state {
 		}
 		rest = rest[used:]
 	}
-	for w.assigns && len(rest) > 0 && isAssign(rest[0]) {
-		name, val, _ := strings.Cut(rest[0], "=")
-		c.st = c.st.clone()
-		c.st.set(name, &value{texts: []string{val}})
-		rest = rest[1:]
-	}
-	if w.root && w.skip == 0 && w.special != "su" && len(rest) > 0 && rest[0] == "" {
-		rest = rest[1:]
-	}
-	if len(rest) < w.skip {
-		return c.st
-	}
-	rest = rest[w.skip:]
-	switch w.special {
-	case "su", "script":
-		if w.root && c.stdin.known {
-			j.again(c.stdin.text, c)
-		}
-		return c.st
-	case "text":
-		if len(rest) > 0 {
-			j.again(strings.Join(rest, " "), c)
-		}
-		return c.st
-	case "flock":
-		if len(rest) > 1 && (rest[0] == "-c" || rest[0] == "--command") {
-			j.again(rest[1], c)
-			return c.st
-		}
-	case "xargs":
-		rest = appended(rest, replace, c.stdin)
-		c.stdin = input{}
-	}
-	if len(rest) == 0 {
-		if w.root { // sudo -s is a shell
-			j.shell(nil, c)
-		}
-		return c.st
-	}
-	if w.special == "builtin" || w.special == "command" {
-		if _, is := c.st.funcs[rest[0]]; is { // not the function of that name
-			c.st = c.st.clone()
-			c.st.own()
-			delete(c.st.funcs, rest[0])
-		}
-		ok, _ := j.run(rest, c)
-		return ok
-	}
-	inner := c
-	inner.st = c.st.clone()
-	inner.st.own()
-	delete(inner.st.funcs, rest[0])
-	j.run(rest, inner)
-	return c.st
+	return rest, replace, true
 }
 
 func anyOption(args []string) bool {
