@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -146,8 +147,8 @@ func header(c Config, u *url.URL) (http.Header, error) {
 		}
 	}
 	h.Set("Anthropic-Version", version)
-	if len(c.Betas) > 0 {
-		h.Set("Anthropic-Beta", strings.Join(c.Betas, ","))
+	if betas := slices.Concat(h.Values("Anthropic-Beta"), c.Betas); len(betas) > 0 {
+		h.Set("Anthropic-Beta", strings.Join(betas, ","))
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "text/event-stream, application/json")

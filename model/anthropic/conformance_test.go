@@ -201,6 +201,19 @@ var holes = map[string]*regexp.Regexp{
 	"content":   regexp.MustCompile(`"content":\s*null`),
 }
 
+// recorded is one event of a stream.
+type recorded struct {
+	Type    string
+	Index   int
+	Message struct {
+		ID      string
+		Stop    string `json:"stop_reason"`
+		Content []json.RawMessage
+	}
+	Block json.RawMessage `json:"content_block"`
+	Delta map[string]json.RawMessage
+}
+
 // wantStream fills the hole that the start of each block leaves for what its
 // deltas bring.
 func wantStream(t *testing.T, body string) wanted {
@@ -212,17 +225,7 @@ func wantStream(t *testing.T, body string) wanted {
 		if !ok {
 			continue
 		}
-		var e struct {
-			Type    string
-			Index   int
-			Message struct {
-				ID      string
-				Stop    string `json:"stop_reason"`
-				Content []json.RawMessage
-			}
-			Block json.RawMessage `json:"content_block"`
-			Delta map[string]json.RawMessage
-		}
+		var e recorded
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
 			t.Fatal(err)
 		}
