@@ -10,6 +10,8 @@ require (
 require github.com/google/jsonschema-go v0.4.3
 
 require (
+	github.com/rivo/uniseg v0.4.7
+	golang.org/x/term v0.45.0
 	mvdan.cc/sh/v3 v3.14.1
 	pgregory.net/rapid v1.3.0
 )

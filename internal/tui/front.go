@@ -1,0 +1,134 @@
+// Package tui is what a person sees of the program: a conversation at a
+// terminal ([Terminal], or [Plain] where the terminal can do nothing but
+// print), the progress of one task ([Progress]), and every text in two
+// languages ([Messages]).
+//
+// It reads events and takes prompts; it keeps no state of a conversation.
+// [Front] is the seam at which another user interface takes its place.
+package tui
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"oneloop"
+)
+
+// Front is what a conversation needs of the person in front of it. Its
+// methods may be called from several goroutines.
+type Front interface {
+	// Prompt waits for the next text the person sends and returns it as it
+	// was typed, never blank. What was typed while a turn ran comes first.
+	// The error is [io.EOF] when the person leaves, and the cause of ctx when
+	// ctx ends.
+	Prompt(ctx context.Context) (string, error)
+
+	// Turn says that a turn begins: until end is called, the person can stop
+	// it, and the returned context then ends with [oneloop.ErrInterrupted].
+	// Turns do not overlap.
+	Turn(ctx context.Context) (turn context.Context, end func())
+
+	// Show shows an event, returning quickly.
+	Show(e oneloop.Event)
+
+	// Ask puts a question, as [oneloop.Ask] has it. Questions that come
+	// together are put one after the other. What was typed before a question
+	// was shown is no answer to it. The error is [oneloop.ErrInterrupted]
+	// when the person stopped the turn instead, [io.EOF] when they are gone.
+	Ask(ctx context.Context, q oneloop.Question) (oneloop.Answer, error)
+
+	// Say shows text of the program itself on lines of its own.
+	Say(text string)
+
+	// Write shows lines some other part of the program prints, e.g. a trace.
+	io.Writer
+
+	// Close gives the terminal back. It may be called more than once.
+	Close() error
+}
+
+// Options are the settings of a conversation. In, Out and Err default to the
+// standard streams, Words to English, Env to [os.Getenv].
+type Options struct {
+	In, Out, Err *os.File
+	Words        *Text
+	Env          func(string) string
+	History      string // file that keeps prompts between runs; empty: none
+	LeaveOnBlank bool   // a blank line ends the conversation
+}
+
+func (o *Options) defaults() {
+	if o.In == nil {
+		o.In = os.Stdin
+	}
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	if o.Err == nil {
+		o.Err = os.Stderr
+	}
+	if o.Words == nil {
+		o.Words = &english
+	}
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
+}
+
+// Open opens the conversation: a [Terminal] where there is a terminal that
+// can move its cursor, else a [Plain].
+func Open(o Options) (Front, error) {
+	o.defaults()
+	if !capable(o) {
+		return NewPlain(o)
+	}
+	return NewTerminal(o)
+}
+
+// capable reports whether a line editor can work.
+func capable(o Options) bool {
+	if !term.IsTerminal(int(o.In.Fd())) || !term.IsTerminal(int(o.Out.Fd())) {
+		return false
+	}
+	if t := o.Env("TERM"); t == "dumb" || t == "" && !termOptional {
+		return false
+	}
+	w, h, err := term.GetSize(int(o.Out.Fd()))
+	return err == nil && w > 0 && h > 0
+}
+
+// Color reports whether colours may be written to f: f is a terminal, TERM
+// says that it knows them, and NO_COLOR is empty.
+func Color(f *os.File, env func(string) string) bool {
+	if env("NO_COLOR") != "" || !term.IsTerminal(int(f.Fd())) {
+		return false
+	}
+	t := env("TERM")
+	return t != "dumb" && (t != "" || termOptional)
+}
+
+// Columns is the number of cells of a line of f, 80 where that is unknown.
+func Columns(f *os.File) int {
+	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}
+
+// SignalError is the cause a context of [Signals] ends with.
+type SignalError struct{ Signal os.Signal }
+
+func (e *SignalError) Error() string { return fmt.Sprintf("ended by signal: %v", e.Signal) }
+
+// Unwrap is [oneloop.ErrInterrupted] for an interrupt from the keyboard,
+// [oneloop.ErrShutdown] else.
+func (e *SignalError) Unwrap() error {
+	if e.Signal == os.Interrupt {
+		return oneloop.ErrInterrupted
+	}
+	return oneloop.ErrShutdown
+}

@@ -1,0 +1,183 @@
+package tui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"oneloop"
+)
+
+// Progress tells on standard error how one task goes: each command and the
+// first 200 characters of what it printed, retries, notices, what was denied,
+// and the cost at the end of the turn. Where nobody reads along (Quiet) only
+// what went wrong is left. It may be used from several goroutines.
+type Progress struct {
+	mu     sync.Mutex
+	render renderer
+	quiet  bool
+	talk   bool
+	paper  *paper
+}
+
+// ProgressOptions are the settings of a [Progress]. The zero value writes in
+// English, without colours, everything.
+type ProgressOptions struct {
+	Words   *Text // nil: English
+	Color   bool
+	Quiet   bool // only retries, notices, denied calls, limits
+	Columns int  // cells of a line; 0: 80
+	Talk    bool // also what the model says
+}
+
+// progressChars is how much of a command's output is shown, in characters.
+const progressChars = 200
+
+// NewProgress returns a Progress that writes to w.
+func NewProgress(w io.Writer, o ProgressOptions) *Progress {
+	words := o.Words
+	if words == nil {
+		words = &english
+	}
+	p := &paper{out: w, color: o.Color, width: o.Columns}
+	return &Progress{render: renderer{on: p, words: words}, quiet: o.Quiet, talk: o.Talk, paper: p}
+}
+
+// Show writes e.
+func (p *Progress) Show(e oneloop.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	agent, inner := "", e
+	prefix := ""
+	if c, ok := e.(oneloop.Child); ok {
+		agent, inner = path(c)
+		prefix = "[" + agent + "] "
+	}
+	switch inner := inner.(type) {
+	case oneloop.ToolStart:
+		if !p.quiet {
+			p.render.command(prefix, inner.Call)
+		}
+	case oneloop.ToolEnd:
+		if !p.quiet {
+			p.output(prefix, inner)
+		}
+	case oneloop.TextDelta, oneloop.ThinkingDelta, oneloop.MessageAdded, oneloop.Discard:
+		if p.talk {
+			p.render.event(e)
+		}
+	case oneloop.Spend:
+		if agent == "" {
+			p.render.event(inner)
+		}
+	case oneloop.TurnEnd:
+		if !p.quiet && agent == "" {
+			p.render.cost()
+		}
+	case oneloop.ChildStart, oneloop.ChildEnd:
+		if !p.quiet {
+			p.render.event(e)
+		}
+	case oneloop.Retry, oneloop.Notice, oneloop.Denied, oneloop.Limited:
+		p.render.event(e)
+	}
+}
+
+// Say writes text on lines of its own, also when Quiet.
+func (p *Progress) Say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.render.note(normal, text)
+}
+
+// Err is the first error of writing.
+func (p *Progress) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.paper.err
+}
+
+func (p *Progress) output(prefix string, e oneloop.ToolEnd) {
+	st := dim
+	if e.Result.IsError {
+		st = red
+	}
+	text := strings.TrimRight(e.Result.Text(), "\n")
+	shown := first(text, progressChars)
+	p.paper.fresh()
+	p.paper.put(st, plainSight, prefix+strings.ReplaceAll(shown, "\n", "\n"+prefix))
+	p.paper.fresh()
+	if n := utf8.RuneCountInString(text[len(shown):]); n > 0 {
+		p.paper.put(dim, plainSight, prefix+fmt.Sprintf(p.render.words.MoreChars, n))
+		p.paper.fresh()
+	}
+}
+
+// first is the first n characters of s.
+func first(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// paper is a sheet without a cursor: a file, a pipe, a terminal that is only
+// written to.
+type paper struct {
+	out   io.Writer
+	color bool
+	width int
+	mid   bool // in the middle of a line
+	err   error
+}
+
+func (p *paper) columns() int {
+	if p.width > 0 {
+		return p.width
+	}
+	return 80
+}
+
+func (p *paper) fresh() {
+	if p.mid {
+		p.raw("\n")
+		p.mid = false
+	}
+}
+
+func (p *paper) put(st style, how sight, text string) {
+	var b strings.Builder
+	for text != "" {
+		var g string
+		var w int
+		g, text, w = cluster(text)
+		switch g {
+		case "\r\n":
+			g = "\n"
+		case "\n", "\t":
+		default:
+			g, _ = shape(g, w, how)
+		}
+		b.WriteString(g)
+	}
+	s := b.String()
+	if s == "" {
+		return
+	}
+	p.mid = !strings.HasSuffix(s, "\n")
+	if p.color && st != normal {
+		s = sgr[st] + s + sgrOff
+	}
+	p.raw(s)
+}
+
+func (p *paper) raw(s string) {
+	if _, err := io.WriteString(p.out, s); err != nil && p.err == nil {
+		p.err = err
+	}
+}

@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"oneloop"
+)
+
+// question is one that is open, with what is typed in answer to it.
+type question struct {
+	oneloop.Question
+	input editor
+	done  chan reply // takes one
+}
+
+type reply struct {
+	answer oneloop.Answer
+	err    error
+}
+
+// detailBytes is how much of what a question is about is shown.
+const detailBytes = 32 << 10
+
+func (t *Terminal) Ask(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
+	select {
+	case t.asks <- struct{}{}:
+	case <-t.gone:
+		return oneloop.Answer{}, io.EOF
+	case <-ctx.Done():
+		return oneloop.Answer{}, context.Cause(ctx)
+	}
+	defer func() { <-t.asks }()
+	open := &question{Question: q, done: make(chan reply, 1)}
+	t.mu.Lock()
+	t.next = open
+	t.mu.Unlock()
+	t.src.wake() // the reader shows it, when everything typed before is read
+	select {
+	case r := <-open.done:
+		return r.answer, r.err
+	case <-t.gone:
+		return oneloop.Answer{}, io.EOF
+	case <-ctx.Done():
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.ask == open {
+			t.render.note(dim, t.words.AskGone)
+		}
+		t.next, t.ask = nil, nil
+		t.refresh()
+		return oneloop.Answer{}, context.Cause(ctx)
+	}
+}
+
+// put shows the question that waits. The reader calls it when nothing is left
+// to read, so that no key of before is taken for an answer.
+func (t *Terminal) put() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.next == nil {
+		return
+	}
+	t.ask, t.next = t.next, nil
+	for _, l := range t.words.question(t.ask.Question) {
+		t.screen.fresh()
+		t.screen.put(l.style, exactSight, l.text)
+	}
+	t.screen.fresh()
+	t.render.section = sectionNote
+	t.refresh()
+}
+
+type styled struct {
+	style style
+	text  string
+}
+
+// question is how q is put, line by line.
+func (x *Text) question(q oneloop.Question) []styled {
+	lines := []styled{{bold, q.Title}}
+	if q.Detail != "" {
+		detail, hidden := q.Detail, 0
+		if len(detail) > detailBytes {
+			detail = strings.ToValidUTF8(detail[:detailBytes], "")
+			hidden = len(q.Detail) - len(detail)
+		}
+		for l := range strings.SplitSeq(detail, "\n") {
+			lines = append(lines, styled{normal, indent.text + l})
+		}
+		if hidden > 0 {
+			lines = append(lines, styled{yellow, fmt.Sprintf(x.AskHidden, hidden)})
+		}
+	}
+	if q.Reason != "" {
+		lines = append(lines, styled{dim, fmt.Sprintf(x.AskReason, q.Reason)})
+	}
+	lines = append(lines, styled{normal, x.AskYes}, styled{normal, x.AskNo})
+	if q.Rule != "" {
+		lines = append(lines, styled{normal, fmt.Sprintf(x.AskAlways, q.Rule)})
+	}
+	return lines
+}
+
+// parse reads an answer; ok is false when it is none.
+func (x *Text) parse(q oneloop.Question, line string) (a oneloop.Answer, ok bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	is := func(words string) bool {
+		for w := range strings.FieldsSeq(words) {
+			if strings.EqualFold(w, word) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case is(x.WordsYes) && rest == "":
+		return oneloop.Answer{Allow: true}, true
+	case is(x.WordsNo):
+		return oneloop.Answer{Reason: strings.TrimSpace(rest)}, true
+	case is(x.WordsAll) && rest == "" && q.Rule != "":
+		return oneloop.Answer{Allow: true, Always: true}, true
+	}
+	return oneloop.Answer{}, false
+}
+
+// again says what an answer looks like.
+func (x *Text) again(q oneloop.Question) string {
+	if q.Rule != "" {
+		return x.AskAgainA
+	}
+	return x.AskAgain
+}
+
+// said is the line that keeps an answer.
+func (x *Text) said(q oneloop.Question, a oneloop.Answer) string {
+	switch {
+	case a.Always:
+		return fmt.Sprintf(x.AnswerAll, q.Rule)
+	case a.Allow:
+		return x.AnswerYes
+	}
+	return x.AnswerNo
+}
+
+// key is a key for the answer.
+func (q *question) key(t *Terminal, k key) {
+	switch k.code {
+	case keyEnter:
+		a, ok := t.words.parse(q.Question, q.input.text)
+		q.input.clear()
+		if !ok {
+			t.render.note(yellow, t.words.again(q.Question))
+			return
+		}
+		t.render.note(dim, t.words.said(q.Question, a))
+		t.answer(a, nil)
+	case keyEOF:
+		if q.input.text == "" {
+			t.answer(oneloop.Answer{}, io.EOF)
+			t.leave()
+			return
+		}
+		q.input.key(k)
+	case keyPaste, keyNewline:
+		// An answer is typed; what is pasted may be anything.
+	default:
+		q.input.key(k)
+	}
+}
+
+// answer ends the question that is open or waits, if there is one.
+func (t *Terminal) answer(a oneloop.Answer, err error) {
+	for _, q := range []*question{t.ask, t.next} {
+		if q != nil {
+			q.done <- reply{a, err}
+		}
+	}
+	t.ask, t.next = nil, nil
+}

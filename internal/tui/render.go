@@ -1,0 +1,301 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"oneloop"
+)
+
+// section is what the last output was, so that different things do not run
+// into one line.
+type section int
+
+const (
+	sectionNone section = iota
+	sectionText
+	sectionThinking
+	sectionTool
+	sectionNote
+)
+
+// renderer writes events on a sheet for somebody who reads along.
+type renderer struct {
+	on    sheet
+	words *Text
+
+	section section
+	open    bool // deltas were shown that no message has confirmed yet
+	answer  bool // text among them
+	spend   oneloop.Spend
+	spent   bool
+	child   map[string]*strings.Builder // what a child has begun to say
+}
+
+const (
+	outputLines = 6   // of a tool's output that are shown
+	outputChars = 600 // most of them
+	headCells   = 100 // of a line that stands for something longer
+)
+
+func (r *renderer) event(e oneloop.Event) {
+	switch e := e.(type) {
+	case oneloop.TextDelta:
+		r.delta(sectionText, normal, e.Text)
+	case oneloop.ThinkingDelta:
+		r.delta(sectionThinking, dim, e.Text)
+	case oneloop.Discard:
+		if r.open {
+			r.note(dim, fmt.Sprintf(r.words.Discarded, e.Reason))
+		}
+		r.open, r.answer = false, false
+	case oneloop.MessageAdded:
+		r.message(e.Message)
+	case oneloop.ToolStart:
+		r.begin(sectionTool)
+		r.command("", e.Call)
+	case oneloop.ToolEnd:
+		r.output("", e)
+	case oneloop.Spend:
+		r.spend, r.spent = e, true
+	case oneloop.TurnEnd:
+		r.cost()
+	case oneloop.Child:
+		agent, inner := path(e)
+		r.childEvent(agent, inner)
+	default:
+		r.report("", e)
+	}
+}
+
+// report writes what is said in the same words wherever it comes from.
+func (r *renderer) report(prefix string, e oneloop.Event) {
+	x := r.words
+	switch e := e.(type) {
+	case oneloop.Retry:
+		r.note(yellow, prefix+fmt.Sprintf(x.Retrying, e.Error, span(e.Wait), e.Attempt+1, e.Of))
+	case oneloop.Notice:
+		r.note(yellow, prefix+e.Text)
+	case oneloop.Denied:
+		r.denied(prefix, e)
+	case oneloop.Limited:
+		r.note(red, prefix+fmt.Sprintf(x.LimitHit, e.What, e.Used, e.Limit))
+	case oneloop.ChildStart:
+		r.note(cyan, prefix+fmt.Sprintf(x.ChildBegins, e.Agent, head(e.Prompt, headCells)))
+	case oneloop.ChildEnd:
+		if e.Error != "" {
+			r.note(red, prefix+fmt.Sprintf(x.ChildFailed, e.Agent, e.Error))
+		} else {
+			r.note(cyan, prefix+fmt.Sprintf(x.ChildDone, e.Agent))
+		}
+	}
+}
+
+// begin opens a section on a line of its own.
+func (r *renderer) begin(s section) {
+	if r.section != s {
+		r.on.fresh()
+	}
+	r.section = s
+}
+
+func (r *renderer) note(st style, text string) {
+	r.on.fresh()
+	r.section = sectionNote
+	r.on.put(st, plainSight, strings.TrimRight(text, "\r\n"))
+	r.on.fresh()
+}
+
+func (r *renderer) delta(s section, st style, text string) {
+	if r.section != s {
+		if text = strings.TrimLeft(text, "\r\n"); text == "" {
+			return
+		}
+		r.begin(s)
+		if s == sectionThinking {
+			text = r.words.Thinking + text
+		}
+	}
+	r.open = true
+	r.answer = r.answer || s == sectionText
+	r.on.put(st, plainSight, text)
+}
+
+// message closes what deltas have shown. A model that sends none is shown
+// here.
+func (r *renderer) message(m *oneloop.Message) {
+	if m.Role != oneloop.Assistant {
+		return
+	}
+	if text := m.Text(); !r.answer && strings.TrimSpace(text) != "" {
+		r.delta(sectionText, normal, text)
+	}
+	r.on.fresh()
+	r.section, r.open, r.answer = sectionNone, false, false
+}
+
+// command writes a call as a person would type it.
+func (r *renderer) command(prefix string, call *oneloop.ToolUse) {
+	r.on.fresh()
+	r.on.put(bold, exactSight, prefix+commandLine(call, prefix))
+	r.on.fresh()
+}
+
+// commandLine is `$ command`, or the tool's name and its input. Lines after
+// the first stand below the first.
+func commandLine(call *oneloop.ToolUse, prefix string) string {
+	const most = 4000 // bytes shown; a longer command is a file in disguise
+	text := call.Name + " " + string(call.Input)
+	if c, ok := bashCommand(call); ok {
+		text = "$ " + c
+	}
+	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if len(text) > most {
+		cut := strings.ToValidUTF8(text[:most], "")
+		text = cut + fmt.Sprintf(" … (+%d bytes)", len(text)-len(cut))
+	}
+	return strings.ReplaceAll(text, "\n", "\n"+prefix+"  ")
+}
+
+func bashCommand(call *oneloop.ToolUse) (string, bool) {
+	var in struct {
+		Command *string `json:"command"`
+	}
+	if json.Unmarshal(call.Input, &in) != nil || in.Command == nil {
+		return "", false
+	}
+	return *in.Command, true
+}
+
+func (r *renderer) output(prefix string, e oneloop.ToolEnd) {
+	st := dim
+	if e.Result.IsError {
+		st = red
+	}
+	r.on.fresh()
+	text := strings.TrimRight(e.Result.Text(), "\n")
+	lines := strings.Split(text, "\n")
+	shown, chars := 0, 0
+	for _, l := range lines {
+		if shown == outputLines || chars >= outputChars {
+			break
+		}
+		l = short(l, outputChars-chars)
+		chars += len(l)
+		shown++
+		r.on.put(st, plainSight, prefix+"  "+l)
+		r.on.fresh()
+	}
+	if n := len(lines) - shown; n > 0 {
+		r.on.put(dim, plainSight, prefix+"  "+fmt.Sprintf(r.words.MoreLines, n))
+		r.on.fresh()
+	}
+	r.section = sectionTool
+}
+
+// short cuts s to so many bytes, not inside a character.
+func short(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+func (r *renderer) denied(prefix string, e oneloop.Denied) {
+	what := ""
+	if e.Call != nil {
+		what = e.Call.Name
+		if c, ok := bashCommand(e.Call); ok {
+			what = head(c, headCells)
+		}
+	}
+	text := prefix + fmt.Sprintf(r.words.DeniedCall, what, e.Reason)
+	switch {
+	case e.Rule != "" && e.Nobody:
+		text += "\n" + prefix + "  " + fmt.Sprintf(r.words.DeniedAlone, e.Rule)
+	case e.Rule != "":
+		text += "\n" + prefix + "  " + fmt.Sprintf(r.words.DeniedRule, e.Rule)
+	}
+	r.note(red, text)
+}
+
+// cost closes a turn.
+func (r *renderer) cost() {
+	r.on.fresh()
+	r.open, r.answer = false, false
+	if r.spent {
+		r.note(dim, r.words.Cost(r.spend))
+	}
+	r.section, r.spent = sectionNone, false
+}
+
+// path unpacks an event of a child's child.
+func path(c oneloop.Child) (string, oneloop.Event) {
+	agent := c.Agent
+	for {
+		inner, ok := c.Event.(oneloop.Child)
+		if !ok {
+			return agent, c.Event
+		}
+		agent += "/" + inner.Agent
+		c = inner
+	}
+}
+
+// childEvent writes an event of a subagent. What it says comes line by line,
+// because several may talk at once.
+func (r *renderer) childEvent(agent string, e oneloop.Event) {
+	prefix := "[" + agent + "] "
+	switch e := e.(type) {
+	case oneloop.TextDelta:
+		r.childText(agent, prefix, e.Text)
+	case oneloop.Discard:
+		delete(r.child, agent)
+	case oneloop.MessageAdded:
+		if e.Message.Role == oneloop.Assistant {
+			r.childText(agent, prefix, "\n")
+		}
+	case oneloop.ToolStart:
+		r.command(prefix, e.Call)
+		r.section = sectionTool
+	case oneloop.ToolEnd:
+		r.output(prefix, e)
+	case oneloop.ChildStart:
+		e.Agent = agent + "/" + e.Agent
+		r.report("", e)
+	case oneloop.ChildEnd:
+		e.Agent = agent + "/" + e.Agent
+		r.report("", e)
+	default:
+		r.report(prefix, e)
+	}
+}
+
+func (r *renderer) childText(agent, prefix, text string) {
+	if r.child == nil {
+		r.child = map[string]*strings.Builder{}
+	}
+	b := r.child[agent]
+	if b == nil {
+		b = &strings.Builder{}
+		r.child[agent] = b
+	}
+	b.WriteString(text)
+	if !strings.Contains(text, "\n") {
+		return
+	}
+	said := b.String()
+	i := strings.LastIndexByte(said, '\n')
+	rest := said[i+1:]
+	b.Reset()
+	b.WriteString(rest)
+	if rest == "" {
+		delete(r.child, agent)
+	}
+	for l := range strings.SplitSeq(said[:i], "\n") {
+		if strings.TrimSpace(l) != "" {
+			r.note(dim, prefix+l)
+		}
+	}
+}

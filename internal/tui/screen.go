@@ -1,0 +1,163 @@
+package tui
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// style is how a piece of output looks where colours are allowed.
+type style int
+
+const (
+	normal style = iota
+	dim
+	bold
+	red
+	yellow
+	cyan
+)
+
+var sgr = [...]string{normal: "", dim: "\x1b[2m", bold: "\x1b[1m", red: "\x1b[31m", yellow: "\x1b[33m", cyan: "\x1b[36m"}
+
+const sgrOff = "\x1b[0m"
+
+// sheet is something events can be written on.
+type sheet interface {
+	// put writes text, which may have several lines. Nothing in it can
+	// control the terminal.
+	put(st style, how sight, text string)
+	// fresh goes to the beginning of a line unless it is there.
+	fresh()
+	// columns is the number of cells of a line.
+	columns() int
+}
+
+// screen is a terminal that scrolls: output, and below it the live rows that
+// are taken away before more output comes and drawn again after it. Updates
+// are collected and written at once by flush.
+type screen struct {
+	out           io.Writer
+	width, height int
+	color         bool
+
+	buf   bytes.Buffer
+	line  []byte // what stands in the current row of the output
+	col   int    // its cells; equal to width when the next one wraps
+	drawn bool
+	live  view
+}
+
+func (s *screen) columns() int { return s.width }
+
+// flush writes what was collected.
+func (s *screen) flush() error {
+	if s.buf.Len() == 0 {
+		return nil
+	}
+	_, err := s.out.Write(s.buf.Bytes())
+	s.buf.Reset()
+	return err
+}
+
+// erase takes the live rows away and puts the cursor where the output ended.
+// The last row of the output is written again: where the terminal's idea of
+// widths differs from ours, the cursor is right all the same.
+func (s *screen) erase() {
+	if !s.drawn {
+		return
+	}
+	s.drawn = false
+	s.up(s.live.r)
+	s.buf.WriteString("\r\x1b[J")
+	if s.col > 0 {
+		s.up(1)
+		s.buf.WriteByte('\r')
+		s.buf.Write(s.line)
+	}
+}
+
+func (s *screen) up(n int) {
+	if n > 0 {
+		fmt.Fprintf(&s.buf, "\x1b[%dA", n)
+	}
+}
+
+// draw puts v below the output.
+func (s *screen) draw(v view) {
+	s.erase()
+	if s.col > 0 {
+		s.buf.WriteString("\r\n")
+	}
+	for i, r := range v.rows {
+		if i > 0 {
+			s.buf.WriteString("\r\n")
+		}
+		s.buf.WriteString(r)
+	}
+	s.up(len(v.rows) - 1 - v.r)
+	s.buf.WriteByte('\r')
+	if v.c > 0 {
+		fmt.Fprintf(&s.buf, "\x1b[%dC", v.c)
+	}
+	s.drawn, s.live = true, v
+}
+
+func (s *screen) fresh() {
+	if s.col > 0 {
+		s.erase()
+		s.newline()
+	}
+}
+
+func (s *screen) newline() {
+	s.buf.WriteString("\r\n")
+	s.line, s.col = s.line[:0], 0
+}
+
+func (s *screen) put(st style, how sight, text string) {
+	s.erase()
+	on, off := "", ""
+	if s.color && st != normal {
+		on, off = sgr[st], sgrOff
+	}
+	s.write(on)
+	for text != "" {
+		var g string
+		var cells int
+		g, text, cells = cluster(text)
+		switch g {
+		case "\n", "\r\n":
+			s.write(off)
+			s.newline()
+			s.write(on)
+			continue
+		case "\t":
+			cells = min(8-s.col%8, max(1, s.width-s.col))
+			g = strings.Repeat(" ", cells)
+		default:
+			g, cells = shape(g, cells, how)
+		}
+		s.cell(g, cells, on)
+	}
+	s.write(off)
+}
+
+// cell writes one cluster. The terminal wraps by itself, so that a line
+// copied from it has no line ends of ours; here that is only followed.
+func (s *screen) cell(g string, cells int, on string) {
+	if s.col+cells > s.width {
+		s.line, s.col = append(s.line[:0], on...), 0
+		for cells > s.width { // a name longer than a row
+			cells -= s.width
+		}
+	}
+	s.col += cells
+	s.write(g)
+}
+
+func (s *screen) write(g string) {
+	s.buf.WriteString(g)
+	s.line = append(s.line, g...)
+}

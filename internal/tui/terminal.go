@@ -1,0 +1,470 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"oneloop"
+)
+
+const (
+	modesOn  = "\x1b[?2004h" // pastes come between marks
+	modesOff = "\x1b[?2004l\x1b[?25h"
+
+	// loneEscape is how long the rest of a sequence is waited for before an
+	// escape byte is the key of that name.
+	loneEscape = 50 * time.Millisecond
+	// moreInput is how long is looked behind Enter for text that was pasted
+	// into a terminal without paste marks.
+	moreInput = 8 * time.Millisecond
+)
+
+// Terminal is a [Front] at a terminal: output scrolls, and below it stands
+// the line that is typed, also while a turn runs.
+//
+// One goroutine reads keys. It and the methods take turns by mu; every change
+// ends in refresh.
+type Terminal struct {
+	o     Options
+	words *Text
+	src   *source
+	gone  chan struct{} // closed when the person has left
+	asks  chan struct{} // holds one token while a question is open
+	news  chan struct{} // something for Prompt to look at
+
+	mu     sync.Mutex
+	mode   *term.State // what Close restores
+	screen screen
+	render renderer
+	input  editor
+	recall *recall
+	sent   []string // what was sent and not yet taken
+	stop   func(error)
+	next   *question // to be shown as soon as nothing typed is left unread
+	ask    *question
+	warned bool // Ctrl-C was pressed once
+	eof    bool // the person leaves once what they sent is done
+	left   bool
+	closed bool
+
+	quit    chan struct{}
+	running sync.WaitGroup
+	undo    func() error // what prepareOutput changed
+}
+
+// NewTerminal takes the terminal over until Close.
+func NewTerminal(o Options) (*Terminal, error) {
+	o.defaults()
+	t := &Terminal{o: o, words: o.Words, gone: make(chan struct{}), asks: make(chan struct{}, 1), news: make(chan struct{}, 1), quit: make(chan struct{})}
+	var err error
+	if t.src, err = openSource(o.In); err != nil {
+		return nil, fmt.Errorf("open the terminal: %w", err)
+	}
+	if t.undo, err = prepareOutput(o.Out); err != nil {
+		return nil, fmt.Errorf("open the terminal: %w", err)
+	}
+	if t.mode, err = term.MakeRaw(int(o.In.Fd())); err != nil {
+		return nil, fmt.Errorf("open the terminal: %w", err)
+	}
+	t.screen = screen{out: o.Out, color: Color(o.Out, o.Env)}
+	t.resize()
+	t.render = renderer{on: &t.screen, words: o.Words}
+	t.screen.buf.WriteString(modesOn)
+	var failed error
+	if t.recall, failed = loadRecall(o.History); failed != nil {
+		t.render.note(yellow, fmt.Sprintf(t.words.HistoryFailed, o.History, failed))
+	}
+	t.refresh()
+
+	signals := make(chan os.Signal, 8)
+	unwatch := watch(signals, append(screenSignals(), os.Interrupt))
+	t.running.Go(t.read)
+	t.running.Go(func() {
+		defer unwatch()
+		for {
+			select {
+			case s := <-signals:
+				t.signal(s)
+			case <-t.quit:
+				return
+			}
+		}
+	})
+	return t, nil
+}
+
+// resize takes over the terminal's size.
+func (t *Terminal) resize() {
+	w, h, err := term.GetSize(int(t.o.Out.Fd()))
+	if err != nil || w <= 0 || h <= 0 {
+		w, h = 80, 24
+	}
+	t.screen.width, t.screen.height = w, h
+}
+
+// refresh draws the line that is typed and writes everything out.
+func (t *Terminal) refresh() {
+	if t.closed {
+		return
+	}
+	e, m := &t.input, promptMark
+	if t.ask != nil {
+		e, m = &t.ask.input, answerMark
+	}
+	t.screen.draw(e.layout(m, t.screen.width, max(1, t.screen.height-1)))
+	if t.screen.flush() != nil {
+		t.leave() // nobody sees it any more
+	}
+}
+
+// read turns what comes from the terminal into keys until Close.
+func (t *Terminal) read() {
+	var d decoder
+	buf := make([]byte, 64<<10)
+	for {
+		limit := time.Duration(-1)
+		if d.waiting() && !d.in {
+			limit = loneEscape
+		}
+		n, err := t.src.read(buf, limit)
+		select {
+		case <-t.quit:
+			return
+		default:
+		}
+		keys := d.feed(buf[:n])
+		if n == 0 && err == nil {
+			keys = d.flush()
+		}
+		for err == nil && len(keys) > 0 && keys[len(keys)-1].code == keyEnter {
+			if n, err = t.src.read(buf, moreInput); n == 0 {
+				break
+			}
+			keys = append(keys, d.feed(buf[:n])...)
+		}
+		t.take(keys)
+		if err != nil {
+			t.mu.Lock()
+			t.leave()
+			t.mu.Unlock()
+			return
+		}
+		if n == 0 {
+			t.put()
+		}
+	}
+}
+
+// take does what keys say. Enter with more text behind it in one piece is a
+// line of a paste, and so is every other of that piece.
+func (t *Terminal) take(keys []key) {
+	if len(keys) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	burst := false
+	for i, k := range keys {
+		if k.code == keyEnter && i+1 < len(keys) && (keys[i+1].code == keyText || keys[i+1].code == keyEnter) {
+			burst = true
+		}
+		if burst && k.code == keyEnter {
+			k.code = keyNewline
+		}
+		t.key(k)
+	}
+	t.refresh()
+}
+
+func (t *Terminal) key(k key) {
+	if k.code != keyInterrupt {
+		t.warned = false
+	}
+	switch k.code {
+	case keyInterrupt, keyEscape:
+		t.interrupt(k.code)
+	case keySuspend:
+		suspendGroup() // where it fails there is nothing to suspend into
+	case keyQuit:
+		quitSelf() // as above
+	case keyClear:
+		t.screen.buf.WriteString("\x1b[H\x1b[2J")
+		t.screen.line, t.screen.col, t.screen.drawn = t.screen.line[:0], 0, false
+	default:
+		if t.ask != nil {
+			t.ask.key(t, k)
+			return
+		}
+		t.edit(k)
+	}
+}
+
+// edit is a key for the line that is typed.
+func (t *Terminal) edit(k key) {
+	switch k.code {
+	case keyEnter:
+		t.send()
+	case keyEOF:
+		if t.input.text == "" {
+			t.eof = true
+			t.notify()
+			return
+		}
+		t.input.key(k)
+	case keyUp:
+		if !t.input.vertical(-1) {
+			if s, ok := t.recall.older(t.input.text); ok {
+				t.input.set(s)
+			}
+		}
+	case keyDown:
+		if !t.input.vertical(1) {
+			if s, ok := t.recall.newer(); ok {
+				t.input.set(s)
+			}
+		}
+	default:
+		t.input.key(k)
+	}
+}
+
+// send is Enter.
+func (t *Terminal) send() {
+	if strings.HasSuffix(t.input.text, `\`) && t.input.at == len(t.input.text) {
+		t.input.key(key{code: keyBackspace})
+		t.input.insert("\n")
+		return
+	}
+	text := t.input.text
+	if strings.TrimSpace(text) == "" {
+		t.eof = t.eof || t.o.LeaveOnBlank
+		t.notify()
+		return
+	}
+	if err := t.recall.add(text); err != nil {
+		t.render.note(yellow, fmt.Sprintf(t.words.HistoryFailed, t.o.History, err))
+	}
+	t.input.clear()
+	t.sent = append(t.sent, text)
+	if t.stop != nil {
+		t.render.note(dim, fmt.Sprintf(t.words.Queued, head(text, headCells)))
+	}
+	t.notify()
+}
+
+func (t *Terminal) notify() {
+	select {
+	case t.news <- struct{}{}:
+	default:
+	}
+}
+
+// interrupt stops the turn; without one, Ctrl-C empties the line and, pressed
+// twice on an empty one, leaves.
+func (t *Terminal) interrupt(k code) {
+	switch {
+	case t.stop != nil && k == keyInterrupt && t.warned:
+		t.leave()
+	case t.stop != nil:
+		t.render.note(yellow, t.words.Interrupting)
+		t.stop(oneloop.ErrInterrupted)
+		t.warned = k == keyInterrupt
+		t.answer(oneloop.Answer{}, oneloop.ErrInterrupted)
+	case t.ask != nil:
+		t.answer(oneloop.Answer{}, oneloop.ErrInterrupted)
+	case k == keyEscape:
+	case t.input.text != "":
+		t.input.clear()
+	case t.warned:
+		t.leave()
+	default:
+		t.warned = true
+		t.render.note(dim, t.words.LeaveAgain)
+	}
+}
+
+// leave is the end of the conversation, as the person wants it.
+func (t *Terminal) leave() {
+	if t.left {
+		return
+	}
+	t.left = true
+	close(t.gone)
+	if t.stop != nil {
+		t.stop(oneloop.ErrInterrupted)
+	}
+	t.answer(oneloop.Answer{}, io.EOF)
+	t.notify()
+}
+
+// Prompt shows what it returns as a line of the conversation.
+func (t *Terminal) Prompt(ctx context.Context) (string, error) {
+	for {
+		t.mu.Lock()
+		switch {
+		case len(t.sent) > 0 && !t.left:
+			text := t.sent[0]
+			t.sent = t.sent[1:]
+			t.screen.fresh()
+			t.screen.put(cyan, plainSight, promptMark.text+strings.ReplaceAll(text, "\n", "\n"+indent.text))
+			t.screen.fresh()
+			t.refresh()
+			t.mu.Unlock()
+			return text, nil
+		case t.left || t.eof:
+			t.leave()
+			t.mu.Unlock()
+			return "", io.EOF
+		}
+		t.mu.Unlock()
+		select {
+		case <-t.news:
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+func (t *Terminal) Turn(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stop, t.warned = cancel, false
+	if t.left {
+		cancel(oneloop.ErrInterrupted)
+	}
+	return ctx, func() {
+		t.mu.Lock()
+		t.stop, t.warned = nil, false
+		t.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+func (t *Terminal) Show(e oneloop.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.render.event(e)
+	if t.screen.buf.Len() > 0 || !t.screen.drawn {
+		t.refresh()
+	}
+}
+
+func (t *Terminal) Say(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.render.note(normal, text)
+	t.refresh()
+}
+
+func (t *Terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.render.begin(sectionNote)
+	t.screen.put(dim, plainSight, string(p))
+	t.refresh()
+	return len(p), nil
+}
+
+// Close gives the terminal back as it was. The rows that were typed in stay
+// where they are.
+func (t *Terminal) Close() error {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return nil
+	}
+	t.leave()
+	t.screen.erase()
+	t.screen.fresh()
+	err := t.release()
+	t.closed = true
+	t.mu.Unlock()
+	close(t.quit)
+	t.src.wake()
+	t.running.Wait()
+	if e := t.src.close(); err == nil {
+		err = e
+	}
+	if e := t.undo(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// release gives the terminal back.
+func (t *Terminal) release() error {
+	t.screen.buf.WriteString(modesOff)
+	err := t.screen.flush()
+	if e := term.Restore(int(t.o.In.Fd()), t.mode); err == nil {
+		err = e
+	}
+	return err
+}
+
+// signal does what a signal about the terminal asks for.
+func (t *Terminal) signal(s os.Signal) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	switch classify(s) {
+	case signalInterrupt:
+		t.interrupt(keyInterrupt)
+	case signalResize:
+		t.rewrap()
+	case signalStop:
+		t.screen.erase()
+		t.screen.fresh()
+		t.release() // what cannot be given back now is given back by Close
+		stopSelf()
+		fallthrough // the next thing that runs is after the stop
+	case signalContinue:
+		if _, err := term.MakeRaw(int(t.o.In.Fd())); err != nil {
+			t.leave()
+			return
+		}
+		t.screen.buf.WriteString(modesOn)
+		t.rewrap()
+	}
+	t.refresh()
+}
+
+// rewrap draws anew for another size. How the terminal has wrapped what stood
+// there is not known, so that the rows are left and drawn again below.
+func (t *Terminal) rewrap() {
+	old := t.screen.width
+	t.resize()
+	if t.screen.drawn && t.screen.width != old {
+		t.screen.drawn = false
+		// The rows as the terminal has them now, from the cursor up.
+		up := 0
+		for _, r := range t.screen.live.rows[:t.screen.live.r] {
+			up += max(1, (cellsOf(r)+t.screen.width-1)/t.screen.width)
+		}
+		up += t.screen.live.c / t.screen.width
+		t.screen.up(up)
+		t.screen.buf.WriteString("\r\x1b[J")
+		t.screen.line, t.screen.col = t.screen.line[:0], 0
+	}
+}
+
+// IsTerminal reports whether f is a terminal.
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// Visible is text of a model or a command for a terminal: lines and tabs stay,
+// everything that could control the terminal is shown by its name.
+func Visible(text string) string {
+	var b strings.Builder
+	p := paper{out: &b}
+	p.put(normal, plainSight, text)
+	return b.String()
+}

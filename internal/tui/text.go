@@ -1,0 +1,202 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"oneloop"
+)
+
+// Text is everything the program says to a person in one language. Fields
+// whose comment names arguments are formats for [fmt.Sprintf]; the test of
+// this package holds all tables to the same arguments. Error values, logs,
+// JSON and what the model reads stay English and are not in here.
+type Text struct {
+	Lang string // "en", "zh"
+
+	// The command line.
+	Usage         string // the whole help screen
+	Version       string // version, Go version, platform
+	UnknownFlag   string // flag
+	FlagNeeds     string // flag
+	FlagValue     string // flag, value, what is possible
+	ReservedWord  string // the word typed, the command meant
+	NotYet        string // command that this version does not have
+	EmptyPrompt   string
+	NoTerminal    string
+	PromptTooBig  string // size, limit
+	PromptNUL     string
+	PromptUTF8    string
+	NoKey         string // the ways to go on
+	NoKeyFor      string // model, variable
+	UnknownModel  string // model
+	BadFile       string // file, error
+	BadDir        string // folder, error
+	StdinSilent   string // number of bytes
+	NoBash        string
+	TraceFile     string // file, error
+	BothKeys      string
+	SandboxNone   string
+	ChildRefused  string // error
+	ErrorLine     string // error
+	HintAuth      string
+	HintBilling   string
+	HintNetwork   string // base URL
+	HintNotFound  string // model, base URL
+	HintNotAPI    string // base URL
+	HintBusy      string
+	HintTooLong   string
+	HintRefused   string
+	HintTruncated string
+	HintLimit     string // flag that raises it
+
+	// Trust.
+	TrustTitle   string // file
+	TrustDetail  string // list of variables, one a line
+	TrustReason  string
+	EnvIgnored   string // file
+	EnvUnread    string // file, error
+	EnvRefused   string // variable, file
+	EnvURLNoKey  string // variable, file
+	TrustedSaved string // folder
+
+	// The conversation.
+	Welcome       string // version, model, folder
+	WelcomeHint   string
+	Help          string // what /help prints
+	UnknownSlash  string // command
+	Cleared       string
+	NoCost        string
+	Bye           string
+	Interrupting  string
+	Interrupted   string
+	LeaveAgain    string
+	Queued        string // the prompt's first line
+	MoreLines     string // number
+	MoreChars     string // number
+	PromptKept    string
+	HistoryFailed string // file, error
+
+	// Questions.
+	AskYes     string
+	AskNo      string
+	AskAlways  string // rule
+	AskAgain   string
+	AskAgainA  string
+	AskReason  string // reason
+	AskGone    string
+	AskHidden  string // number of bytes left out
+	WordsYes   string // what counts as an answer, separated by spaces
+	WordsNo    string
+	WordsAll   string
+	AnswerYes  string
+	AnswerNo   string
+	AnswerAll  string // rule
+	AskWithout string // tool or title
+
+	// Events.
+	Thinking    string
+	Discarded   string // reason
+	Retrying    string // error, wait, try that comes, tries in all
+	DeniedCall  string // tool, reason
+	DeniedRule  string // rule
+	DeniedAlone string // rule
+	LimitHit    string // what, used, limit
+	Failed      string
+	NoAnswer    string
+	ChildBegins string // agent, first line of the prompt
+	ChildDone   string // agent
+	ChildFailed string // agent, error
+	CostLine    string // input tokens, output tokens, cost, requests
+	CostCached  string // input tokens, tokens of them read from the cache, output tokens, cost, requests
+	CostUnknown string
+
+	// The demo.
+	DemoIntro    string
+	DemoStep     string // number, of, title
+	DemoEnter    string
+	DemoPrompt   string // prompt
+	DemoTitles   [8]string
+	DemoNotes    [8]string
+	DemoNext     string
+	DemoLoop     string
+	DemoFailed   string // error
+	DemoRequests string // number of requests, number of commands
+}
+
+// Messages returns the table for lang, a value of [Language]; English for a
+// language there is no table for.
+func Messages(lang string) *Text {
+	if lang == "zh" {
+		return &chinese
+	}
+	return &english
+}
+
+// Language picks the language from the environment: ONELOOP_LANG over LC_ALL
+// over LC_MESSAGES over LANG. The first that is not empty decides, "C" and
+// "POSIX" and everything unknown mean English.
+func Language(env func(string) string) string {
+	for _, name := range []string{"ONELOOP_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
+		v := strings.ToLower(env(name))
+		if v == "" {
+			continue
+		}
+		base, _, _ := strings.Cut(v, ".")
+		base, _, _ = strings.Cut(strings.ReplaceAll(base, "-", "_"), "_")
+		if base == "zh" || base == "chinese" {
+			return "zh"
+		}
+		return "en"
+	}
+	return "en"
+}
+
+// Cost is the line that says what was used so far.
+func (x *Text) Cost(s oneloop.Spend) string {
+	u := s.TotalUsage
+	if s.Requests == 0 && u.Total() == 0 {
+		return x.NoCost
+	}
+	cost := x.CostUnknown
+	if s.TotalKnown {
+		cost = money(s.TotalCost)
+	}
+	in := count(u.Input + u.CacheRead + u.CacheWrite)
+	if u.CacheRead > 0 {
+		return fmt.Sprintf(x.CostCached, in, count(u.CacheRead), count(u.Output), cost, s.Requests)
+	}
+	return fmt.Sprintf(x.CostLine, in, count(u.Output), cost, s.Requests)
+}
+
+// money writes US dollars with at least two significant digits.
+func money(usd float64) string {
+	switch {
+	case usd >= 1:
+		return fmt.Sprintf("$%.2f", usd)
+	case usd >= 0.01:
+		return fmt.Sprintf("$%.3f", usd)
+	}
+	return fmt.Sprintf("$%.4f", usd)
+}
+
+// count writes n with a comma between groups of three digits.
+func count(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// span writes a duration as precisely as a person cares for.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}

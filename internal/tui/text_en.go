@@ -1,0 +1,201 @@
+package tui
+
+var english = Text{
+	Lang: "en",
+
+	Usage: `oneloop: a coding agent in one loop
+
+  oneloop                conversation in this folder
+  oneloop "task"         one task: the answer on stdout, progress on stderr;
+                         what is piped into stdin is added to the task
+  oneloop demo           watch the loop work, without a key
+  oneloop version        version and platform
+  oneloop help           this screen
+
+Flags
+  --model NAME           model, e.g. claude-sonnet-5 (or MODEL_ID, ONELOOP_MODEL)
+  --effort LEVEL         low, medium, high, xhigh or max
+  --tools LIST           tools the model gets; "bash" is the agent of the first lesson
+  --system-prompt TEXT   instead of the built-in system prompt
+  --append-system-prompt TEXT
+                         after the built-in system prompt
+  --image FILE           add a PNG, JPEG, GIF or WebP image to the task
+  --series s01           the same as --tools bash
+  -C DIR                 work in this folder
+  -p, --                 what follows is the task, whatever it looks like
+  --max-turns N          at most N requests to the model
+  --max-cost USD         at most so many US dollars
+  --output-format F      text, json or stream-json
+  --include-partial-messages
+                         with stream-json: the pieces of a message too
+  --permission-mode M    default, acceptEdits, plan, dontAsk or bypassPermissions
+                         (asks nothing; the deny list holds in every mode)
+  --sandbox none         run commands without a sandbox
+  --trust                trust this folder's .env without being asked
+  --trace[=FILE]         show every request and reply, or write the events to FILE
+  --yes                  (demo) do not wait for Enter
+  -h, --help             this screen
+
+Environment
+  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, MODEL_ID,
+  ONELOOP_MODEL, ONELOOP_LANG=en|zh, NO_COLOR; more in docs/
+
+Exit code
+  0 done · 1 model or API failed · 2 usage · 3 key or settings · 4 a call was
+  denied because nobody could be asked · 5 a limit · 6 refused or cut ·
+  130/143 signal · 141 nobody reads the answer
+`,
+	Version:       "oneloop %s (%s, %s)",
+	UnknownFlag:   "unknown flag %s; `oneloop help` lists the flags. A task that begins with - goes after --",
+	FlagNeeds:     "%s needs a value, e.g. %[1]s=VALUE",
+	FlagValue:     "%s: %q will not do; possible: %s",
+	ReservedWord:  "%[1]q looks like the command %[2]q. Type `oneloop %[2]s` for that, or `oneloop -p %[1]q` to make it the task",
+	NotYet:        "this version has no command %[1]q; `oneloop -p %[1]q` makes the word a task",
+	EmptyPrompt:   "the task is empty; say what to do: oneloop \"make the tests pass\"",
+	NoTerminal:    "no task and no terminal to talk at; give the task as an argument: oneloop \"make the tests pass\"",
+	PromptTooBig:  "the task is %s long, at most %s can be sent; put the text into a file and name the file in the task",
+	PromptNUL:     "the task contains NUL bytes, so it is no text; put the data into a file and name the file in the task",
+	PromptUTF8:    "the task is not valid UTF-8; convert it first, e.g. with iconv -t UTF-8",
+	NoKeyFor:      "no key for the model %s; set %s, or choose another model with --model",
+	UnknownModel:  "%s is not in the catalogue; assuming a window of 200,000 tokens and no known price",
+	BadFile:       "cannot read %s: %v",
+	BadDir:        "cannot work in %s: %v",
+	StdinSilent:   "stdin fell silent after %d bytes; going on with what came",
+	NoBash:        "bash was not found; install it (apt-get install bash, brew install bash) or put its folder into PATH",
+	TraceFile:     "cannot write the trace to %s: %v; name another file with --trace=FILE",
+	BothKeys:      "ANTHROPIC_API_KEY and ANTHROPIC_AUTH_TOKEN are both set; the key is used",
+	SandboxNone:   "no sandbox: commands run with your rights; only the danger list stands between the model and your files",
+	ChildRefused:  "this subtask was not started: %v",
+	ErrorLine:     "error: %v",
+	HintAuth:      "The key was refused. Check that it is complete, still valid, and made for this address (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).",
+	HintBilling:   "The account cannot pay for this request; top it up or use another key.",
+	HintNetwork:   "Nothing answered at %s. Check the address (ANTHROPIC_BASE_URL), the network and HTTPS_PROXY.",
+	HintNotFound:  "There is no model %s at %s; choose one with --model, or check ANTHROPIC_BASE_URL.",
+	HintNotAPI:    "What answered at %s is not the Messages API. Check ANTHROPIC_BASE_URL; a login page or a proxy may be in between.",
+	HintBusy:      "The API is busy; what was done so far is kept. Try again in a moment.",
+	HintTooLong:   "The conversation no longer fits the model's window; begin a new one with /clear.",
+	HintRefused:   "The model refused. Say the task differently or choose another model with --model.",
+	HintTruncated: "The reply was cut at the output limit; ask for it in smaller parts.",
+	HintLimit:     "What was done so far is kept. %s sets the limit.",
+	NoKey: `oneloop needs a model to talk to. Four ways to go on:
+
+  a key          export ANTHROPIC_API_KEY=sk-ant-...
+                 from your provider's console; or put that line, without
+                 export, into ~/.config/oneloop/config.env
+  a proxy        export ANTHROPIC_BASE_URL=https://...
+                 export ANTHROPIC_AUTH_TOKEN=...
+                 any service that speaks the Messages API
+  a local model  export ANTHROPIC_BASE_URL=http://localhost:11434
+                 export ANTHROPIC_AUTH_TOKEN=local
+                 export MODEL_ID=qwen3-coder
+                 for example Ollama
+  no model yet   oneloop demo
+                 the real loop with a scripted model, no key, no cost
+`,
+
+	TrustTitle:   "Use the settings in %s?",
+	TrustDetail:  "It sets:\n%s",
+	TrustReason:  "they decide where your conversation and a key are sent; say yes only if you know who wrote the file",
+	EnvIgnored:   "%s was not read, because nobody could be asked whether to trust it; --trust reads it",
+	EnvUnread:    "cannot read %s: %v; going on without it",
+	EnvRefused:   "%s in %s is ignored: the file may set only provider keys, addresses and the model",
+	EnvURLNoKey:  "%s in %s is ignored: an address counts only with a key from the same file",
+	TrustedSaved: "remembered for %s; a change of the file asks again",
+
+	Welcome:     "oneloop %s · %s · %s",
+	WelcomeHint: "Say what to do. /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves.",
+	Help: `  /help           this list
+  /clear          begin a new conversation
+  /cost           what was used so far
+  q, exit, Ctrl-D leave
+
+  Enter           send               Alt-Enter, \ Enter   new line
+  Up, Down        earlier prompts    Ctrl-C, Esc          stop the turn
+  Ctrl-A, Ctrl-E  begin, end         Ctrl-U, Ctrl-K       delete to begin, to end
+  Ctrl-W          delete a word      Ctrl-Y               put it back
+  Ctrl-L          clear the screen   Ctrl-Z               suspend
+
+  You may type while a turn runs; what you send waits for its end.
+`,
+	UnknownSlash:  "there is no command %s; /help lists them. A space in front sends the line to the model",
+	Cleared:       "a new conversation begins",
+	NoCost:        "nothing was used yet",
+	Bye:           "bye",
+	Interrupting:  "stopping … (Ctrl-C again leaves)",
+	Interrupted:   "stopped; what was done so far is kept",
+	LeaveAgain:    "Ctrl-C again leaves",
+	Queued:        "next: %s",
+	MoreLines:     "… %d more lines",
+	MoreChars:     "… %d more characters",
+	PromptKept:    "your text is kept: the Up key brings it back",
+	HistoryFailed: "earlier prompts are not kept in %s: %v",
+
+	AskYes:     "y  yes, once",
+	AskNo:      "n  no; n REASON tells the model why",
+	AskAlways:  "a  yes, and from now on: %s",
+	AskAgain:   "answer y or n, then Enter",
+	AskAgainA:  "answer y, n or a, then Enter",
+	AskReason:  "why: %s",
+	AskGone:    "the question is void",
+	AskHidden:  "… %d bytes are not shown; answer n if you must see them",
+	WordsYes:   "y yes",
+	WordsNo:    "n no",
+	WordsAll:   "a always",
+	AnswerYes:  "allowed",
+	AnswerNo:   "refused",
+	AnswerAll:  "allowed from now on: %s",
+	AskWithout: "%s needs an answer, but there is nobody to ask",
+
+	Thinking:    "thinking: ",
+	Discarded:   "(the unfinished answer above is void: %s)",
+	Retrying:    "%s; trying again in %s (try %d of %d)",
+	DeniedCall:  "denied: %s: %s",
+	DeniedRule:  "to allow it: %s",
+	DeniedAlone: "nobody could be asked; to allow it: %s",
+	LimitHit:    "limit reached: %s, %s of %s",
+	Failed:      "failed",
+	NoAnswer:    "(the model said nothing)",
+	ChildBegins: "subtask %s: %s",
+	ChildDone:   "subtask %s is done",
+	ChildFailed: "subtask %s failed: %s",
+	CostLine:    "%s tokens in, %s out · %s · requests: %d",
+	CostCached:  "%s tokens in (%s from the cache), %s out · %s · requests: %d",
+	CostUnknown: "price unknown",
+
+	DemoIntro: `This is the real program: the real loop, real HTTP, real bash in a temporary
+folder. Only the model is scripted: a small server on this machine plays its
+part, so no key is needed, nothing leaves this machine and nothing costs money.
+`,
+	DemoStep:   "Step %d of %d: %s",
+	DemoEnter:  "press Enter to go on, Ctrl-C to leave ",
+	DemoPrompt: "you say: %s",
+	DemoTitles: [8]string{
+		"create a file",
+		"look around",
+		"what git says",
+		"a folder of files",
+		"the weather in Beijing",
+		"two calls at once",
+		"a tool that fails",
+		"a subtask",
+	},
+	DemoNotes: [8]string{
+		"The model asks for a command, the loop runs it and hands back what it printed.",
+		"The same loop; the model decides what to look at.",
+		"A folder without a repository: the exit code goes back too, and the model copes.",
+		"One command may do a lot; one tool is enough.",
+		"Another system prompt and another tool, in Chinese. The loop did not change.",
+		"The model may ask for several things in one reply; all are answered in one message.",
+		"The tool raises an error once. The model reads it and tries something else.",
+		"oneloop inside a command becomes a child of this run, with its own conversation.",
+	},
+	DemoNext: `What next
+  oneloop                        talk to it in a folder of yours (needs a model; try it to see how)
+  oneloop demo --trace           the same, with every request and reply
+  oneloop "make the tests pass"  one task
+  docs/                          the loop, the wire, and what we regret
+`,
+	DemoLoop:     "All of it ran through the same few lines: ask the model, run what it asks for, hand back the results, again.",
+	DemoFailed:   "the demo broke off: %v",
+	DemoRequests: "requests to the scripted model: %d, tool calls: %d",
+}

@@ -1,0 +1,201 @@
+package tui
+
+var chinese = Text{
+	Lang: "zh",
+
+	Usage: `oneloop：一个循环就是一个编程助手
+
+  oneloop                在当前目录里对话
+  oneloop "任务"         只做一件事：答案写到标准输出，过程写到标准错误；
+                         管道送来的内容会附在任务后面
+  oneloop demo           不用密钥，看循环怎样工作
+  oneloop version        版本和平台
+  oneloop help           显示这一页
+
+选项
+  --model 名称           使用的模型，如 claude-sonnet-5（也可用 MODEL_ID、ONELOOP_MODEL）
+  --effort 档位          low、medium、high、xhigh 或 max
+  --tools 列表           给模型的工具；写 bash 就是第一课里的那个助手
+  --system-prompt 文本   替换内置的系统提示词
+  --append-system-prompt 文本
+                         追加在内置的系统提示词之后
+  --image 文件           给任务附上一张 PNG、JPEG、GIF 或 WebP 图片
+  --series s01           与 --tools bash 相同
+  -C 目录                在这个目录里工作
+  -p, --                 后面的内容一律当作任务
+  --max-turns N          最多向模型请求 N 次
+  --max-cost 金额        最多花多少美元
+  --output-format 格式   text、json 或 stream-json
+  --include-partial-messages
+                         配合 stream-json：同时给出消息的片段
+  --permission-mode 模式 default、acceptEdits、plan、dontAsk 或 bypassPermissions
+                         （不再询问；禁止清单在任何模式下都有效）
+  --sandbox none         不用沙箱，直接执行命令
+  --trust                不询问，直接信任当前目录的 .env
+  --trace[=文件]         显示每个请求和回复，或把事件写入文件
+  --yes                  （演示）不等回车
+  -h, --help             显示这一页
+
+环境变量
+  ANTHROPIC_API_KEY、ANTHROPIC_AUTH_TOKEN、ANTHROPIC_BASE_URL、MODEL_ID、
+  ONELOOP_MODEL、ONELOOP_LANG=en|zh、NO_COLOR；其余见 docs/
+
+退出码
+  0 完成 · 1 模型或接口出错 · 2 用法错误 · 3 密钥或配置有问题 · 4 有操作因无人
+  可问而被拒绝 · 5 达到限额 · 6 模型拒绝或回答被截断 · 130/143 收到信号 ·
+  141 没有人读取答案
+`,
+	Version:       "oneloop %s（%s，%s）",
+	UnknownFlag:   "没有 %s 这个选项；运行 oneloop help 可以看到全部选项。任务以 - 开头时，请写在 -- 后面",
+	FlagNeeds:     "%s 需要一个值，例如 %[1]s=值",
+	FlagValue:     "%s 不能是 %q；可以是：%s",
+	ReservedWord:  "%[1]q 很像命令 %[2]q。要运行命令，请输入 oneloop %[2]s；要把它当作任务，请输入 oneloop -p %[1]q",
+	NotYet:        "这个版本没有 %[1]q 命令；要把这个词当作任务，请输入 oneloop -p %[1]q",
+	EmptyPrompt:   "任务是空的；请说明要做什么，例如：oneloop \"让测试通过\"",
+	NoTerminal:    "既没有任务，也没有可以对话的终端；请把任务写成参数：oneloop \"让测试通过\"",
+	PromptTooBig:  "任务长达 %s，最多只能发送 %s；请把内容存成文件，在任务里写上文件名",
+	PromptNUL:     "任务里有 NUL 字节，不是文本；请把数据存成文件，在任务里写上文件名",
+	PromptUTF8:    "任务不是有效的 UTF-8；请先转换编码，例如用 iconv -t UTF-8",
+	NoKeyFor:      "模型 %s 没有可用的密钥；请设置 %s，或用 --model 换一个模型",
+	UnknownModel:  "目录里没有模型 %s；按 200,000 个词元的窗口处理，价格未知",
+	BadFile:       "无法读取 %s：%v",
+	BadDir:        "无法在 %s 里工作：%v",
+	StdinSilent:   "标准输入在 %d 字节之后没有了动静；先用已经收到的内容",
+	NoBash:        "找不到 bash；请先安装（apt-get install bash 或 brew install bash），或把它所在的目录加入 PATH",
+	TraceFile:     "无法把记录写入 %s：%v；请用 --trace=文件 换一个文件",
+	BothKeys:      "ANTHROPIC_API_KEY 和 ANTHROPIC_AUTH_TOKEN 都设置了，使用前者",
+	SandboxNone:   "没有沙箱：命令以你的身份执行，只有危险命令清单在保护你的文件",
+	ChildRefused:  "子任务没有启动：%v",
+	ErrorLine:     "出错：%v",
+	HintAuth:      "密钥被拒绝。请检查它是否完整、是否过期、是否属于这个地址（ANTHROPIC_API_KEY、ANTHROPIC_BASE_URL）。",
+	HintBilling:   "账户余额不足以完成这次请求；请充值或换一个密钥。",
+	HintNetwork:   "%s 没有回应。请检查地址（ANTHROPIC_BASE_URL）、网络和 HTTPS_PROXY。",
+	HintNotFound:  "没有找到模型 %s（地址 %s）；请用 --model 选择其他模型，或检查 ANTHROPIC_BASE_URL。",
+	HintNotAPI:    "%s 返回的不是 Messages API 的内容。请检查 ANTHROPIC_BASE_URL；中间可能隔着登录页或代理。",
+	HintBusy:      "服务繁忙；已完成的内容都还在，请稍后再试。",
+	HintTooLong:   "对话太长，模型的窗口已经放不下；请用 /clear 开始新的对话。",
+	HintRefused:   "模型拒绝了。请换一种说法，或用 --model 换一个模型。",
+	HintTruncated: "回答因长度上限被截断；请分成几部分来问。",
+	HintLimit:     "已完成的内容都还在。限额由 %s 设定。",
+	NoKey: `oneloop 需要一个模型才能工作。有四种办法：
+
+  用密钥      export ANTHROPIC_API_KEY=sk-ant-...
+              密钥在服务商的控制台里申请；也可以把这一行
+              （去掉 export）写进 ~/.config/oneloop/config.env
+  用代理      export ANTHROPIC_BASE_URL=https://...
+              export ANTHROPIC_AUTH_TOKEN=...
+              任何兼容 Messages API 的服务都可以
+  本地模型    export ANTHROPIC_BASE_URL=http://localhost:11434
+              export ANTHROPIC_AUTH_TOKEN=local
+              export MODEL_ID=qwen3-coder
+              例如 Ollama
+  先看看      oneloop demo
+              真实的循环加上照剧本说话的模型，不要密钥，不花钱
+`,
+
+	TrustTitle:   "要使用 %s 里的设置吗？",
+	TrustDetail:  "它设置了：\n%s",
+	TrustReason:  "这些设置决定对话和密钥发往哪里；知道文件是谁写的，才回答“是”",
+	EnvIgnored:   "没有读取 %s，因为无人可问是否信任它；加上 --trust 就会读取",
+	EnvUnread:    "无法读取 %s：%v；不用它继续",
+	EnvRefused:   "忽略了 %s（在 %s 中）：这个文件只能设置密钥、地址和模型",
+	EnvURLNoKey:  "忽略了 %s（在 %s 中）：地址必须和密钥写在同一个文件里才有效",
+	TrustedSaved: "已记住 %s；文件改动后会再次询问",
+
+	Welcome:     "oneloop %s · %s · %s",
+	WelcomeHint: "请说要做什么。/help 查看命令，Ctrl-C 停止当前这一轮，Ctrl-D 退出。",
+	Help: `  /help           显示这些命令
+  /clear          开始新的对话
+  /cost           到目前为止的用量
+  q、exit、Ctrl-D 退出
+
+  Enter           发送             Alt-Enter 或 \ Enter  换行
+  上、下          之前输入过的内容 Ctrl-C、Esc           停止当前这一轮
+  Ctrl-A、Ctrl-E  行首、行尾       Ctrl-U、Ctrl-K        删到行首、行尾
+  Ctrl-W          删除一个词       Ctrl-Y                放回删掉的内容
+  Ctrl-L          清屏             Ctrl-Z                挂起
+
+  模型工作时也可以输入，发送的内容会等这一轮结束。
+`,
+	UnknownSlash:  "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
+	Cleared:       "新的对话开始了",
+	NoCost:        "还没有任何用量",
+	Bye:           "再见",
+	Interrupting:  "正在停止……（再按一次 Ctrl-C 退出）",
+	Interrupted:   "已停止；已完成的内容都还在",
+	LeaveAgain:    "再按一次 Ctrl-C 退出",
+	Queued:        "接下来：%s",
+	MoreLines:     "…… 还有 %d 行",
+	MoreChars:     "…… 还有 %d 个字符",
+	PromptKept:    "输入的内容没有丢：按“上”键可以找回",
+	HistoryFailed: "输入记录无法保存到 %s：%v",
+
+	AskYes:     "y  可以，仅此一次",
+	AskNo:      "n  不行；“n 理由”会把理由告诉模型",
+	AskAlways:  "a  可以，以后都允许：%s",
+	AskAgain:   "请回答 y 或 n，再按回车",
+	AskAgainA:  "请回答 y、n 或 a，再按回车",
+	AskReason:  "原因：%s",
+	AskGone:    "这个问题已经作废",
+	AskHidden:  "…… 还有 %d 字节没有显示；如果必须看到，请回答 n",
+	WordsYes:   "y yes 是 好 可以",
+	WordsNo:    "n no 否 不 不行",
+	WordsAll:   "a always 总是",
+	AnswerYes:  "已允许",
+	AnswerNo:   "已拒绝",
+	AnswerAll:  "以后都允许：%s",
+	AskWithout: "%s 需要有人回答，但无人可问",
+
+	Thinking:    "思考：",
+	Discarded:   "（上面没有说完的回答作废：%s）",
+	Retrying:    "%s；%s 后重试（第 %d 次，共 %d 次）",
+	DeniedCall:  "已拒绝：%s：%s",
+	DeniedRule:  "如要允许：%s",
+	DeniedAlone: "无人可问；如要允许：%s",
+	LimitHit:    "达到限额：%s，已用 %s，上限 %s",
+	Failed:      "失败",
+	NoAnswer:    "（模型什么也没有说）",
+	ChildBegins: "子任务 %s：%s",
+	ChildDone:   "子任务 %s 完成",
+	ChildFailed: "子任务 %s 失败：%s",
+	CostLine:    "输入 %s 词元，输出 %s 词元 · %s · 请求 %d 次",
+	CostCached:  "输入 %s 词元（其中缓存 %s），输出 %s 词元 · %s · 请求 %d 次",
+	CostUnknown: "价格未知",
+
+	DemoIntro: `这就是真正的程序：真实的循环、真实的 HTTP、在临时目录里真实执行的 bash。
+只有模型是照剧本说话的：它由本机上的一个小服务器扮演，所以不需要密钥，
+数据不会离开这台机器，也不花一分钱。
+`,
+	DemoStep:   "第 %d 步，共 %d 步：%s",
+	DemoEnter:  "按回车继续，按 Ctrl-C 退出 ",
+	DemoPrompt: "你说：%s",
+	DemoTitles: [8]string{
+		"创建一个文件",
+		"看看目录里有什么",
+		"问问 git",
+		"建一个目录，放几个文件",
+		"北京的天气",
+		"一次调用两个工具",
+		"工具出错了",
+		"子任务",
+	},
+	DemoNotes: [8]string{
+		"模型要求执行一条命令，循环执行它，再把输出交还给模型。",
+		"还是同一个循环；看什么由模型决定。",
+		"这个目录不是仓库：退出码也会交还给模型，它自己会处理。",
+		"一条命令可以做很多事，一个工具就够了。",
+		"换一个系统提示词，换一个工具，说中文。循环没有变。",
+		"模型可以在一次回复里要求做几件事，结果放在同一条消息里交还。",
+		"工具第一次会抛出错误。模型读到错误后，会换一种办法。",
+		"在命令里运行 oneloop，就成为这次运行的下级，有自己的对话。",
+	},
+	DemoNext: `接下来可以
+  oneloop                  在自己的目录里和它对话（需要模型；运行一下就知道怎么配置）
+  oneloop demo --trace     再看一遍，同时显示每个请求和回复
+  oneloop "让测试通过"     只做一件事
+  docs/                    循环、协议，以及我们的遗憾
+`,
+	DemoLoop:     "刚才的一切都走了同样的几行代码：问模型，执行它要做的事，交还结果，再来一遍。",
+	DemoFailed:   "演示中断了：%v",
+	DemoRequests: "向剧本模型请求 %d 次，调用工具 %d 次",
+}
