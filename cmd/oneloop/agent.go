@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"oneloop"
+	"oneloop/budget"
+	"oneloop/internal/config"
+	"oneloop/model"
+	"oneloop/model/anthropic"
+	"oneloop/model/catalog"
+	"oneloop/policy"
+	"oneloop/session"
+	"oneloop/team"
+	"oneloop/tool"
+	"oneloop/workspace"
+)
+
+// agent is one agent with everything around it.
+type agent struct {
+	*session.Session
+	id      string
+	offered []string // names of the tools as the model sees them
+	dir     string
+	model   catalog.Model
+	ledger  *budget.Ledger
+	build   func() *session.Session // an agent like this one with an empty history
+	scratch string // of the run, outside the folder that is worked in
+	own     bool   // Close removes scratch
+}
+
+// spec is what differs from one agent to another.
+type spec struct {
+	dir    string         // where it works
+	system string         // instead of the profile's
+	tools  []oneloop.Tool // instead of bash
+	ledger *budget.Ledger // nil: one with the limits of the command line
+
+	// A child has these of the run it belongs to; the first agent makes them.
+	broker  *team.Broker
+	scratch string
+}
+
+// newAgent wires an agent. Read from the bottom: a session over a model, tools
+// and a history; every layer wraps the one before it.
+func (p *program) newAgent(s spec) (_ *agent, err error) {
+	a := &agent{id: newID(), ledger: s.ledger, scratch: s.scratch}
+	defer func() {
+		if err != nil {
+			a.Close()
+		}
+	}()
+	ws, err := workspace.Local(s.dir, workspace.LocalOptions{Secrets: p.settings.Secrets()})
+	if err != nil {
+		return nil, &codeError{exitConfig, err}
+	}
+	info := ws.Describe()
+	if info.Shell == "" {
+		return nil, &codeError{exitConfig, errors.New(p.words.NoBash)}
+	}
+	a.dir, a.model = info.Root, p.catalogue()
+	if a.ledger == nil {
+		a.ledger = budget.New(budget.Limits{Requests: p.opts.maxTurns, Cost: p.opts.maxCost})
+	}
+	if p.opts.maxCost > 0 {
+		if err := a.ledger.Priced(a.model.ID); err != nil {
+			return nil, &codeError{exitConfig, err}
+		}
+	}
+	if s.broker == nil {
+		if s.broker, err = p.first(a); err != nil {
+			return nil, &codeError{exitConfig, err}
+		}
+	}
+
+	prof := p.profile(info.Root)
+	box := &oneloop.Toolbox{Tools: s.tools, Aliases: prof.aliases}
+	if box.Tools == nil {
+		bash := tool.Bash(ws, tool.BashOptions{Attach: s.broker.Attach, SpillDir: a.scratch})
+		gate := policy.Gate(policy.GateOptions{Mode: p.settings.Mode, Dir: info.Root, Home: home(p.env)})
+		box.Tools = []oneloop.Tool{gate(bash)}
+	}
+	defs := prof.defs(box)
+	if s.tools != nil {
+		defs = box.Defs()
+	}
+	for _, d := range defs {
+		a.offered = append(a.offered, d.Name)
+	}
+	adapter, err := p.adapter()
+	if err != nil {
+		return nil, &codeError{exitConfig, err}
+	}
+	m := model.Stall(adapter, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
+	m = model.Pause(m, model.PauseOptions{})
+	m = model.Retry(m, model.RetryOptions{Retries: p.settings.MaxRetries, Delay: p.settings.RetryDelay})
+	m = model.Budget(m, a.ledger, p.modelName())
+
+	a.build = func() *session.Session {
+		return &session.Session{Model: m, Tools: box, Transcript: &oneloop.History{
+			System: p.system(prof, s.system),
+			Tools:  defs,
+			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
+		}}
+	}
+	a.Session = a.build()
+	return a, nil
+}
+
+// newID names a session: when it began, and something nobody else has.
+func newID() string {
+	return time.Now().UTC().Format("20060102T150405-") + strings.ToLower(rand.Text()[:8])
+}
+
+// spent is what the agent and its children used so far.
+func (a *agent) spent() oneloop.Spend {
+	t := a.ledger.Totals()
+	return oneloop.Spend{TotalUsage: t.Usage, TotalCost: t.Cost, TotalKnown: t.Known, Requests: t.Requests}
+}
+
+// first makes what all agents of a run share: a private folder for long
+// outputs and for the link to this program, and the broker of subtasks.
+func (p *program) first(a *agent) (*team.Broker, error) {
+	var err error
+	if a.scratch, err = os.MkdirTemp("", "oneloop-"); err != nil {
+		return nil, err
+	}
+	a.own = true
+	link, _, err := team.Link(a.scratch)
+	if err != nil {
+		return nil, err
+	}
+	return team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode}), nil
+}
+
+// Close takes away what the agent made outside of its folder.
+func (a *agent) Close() error {
+	if !a.own {
+		return nil
+	}
+	return os.RemoveAll(a.scratch)
+}
+
+// adapter speaks to the model's API.
+func (p *program) adapter() (oneloop.Model, error) {
+	s := p.settings
+	return anthropic.New(anthropic.Config{
+		BaseURL: s.BaseURL,
+		Version: s.APIVersion,
+		Key:     s.Key.Reveal(),
+		Token:   s.Token.Reveal(),
+		Model:   p.modelName(),
+		// The pieces of a stream are for those who asked to see them.
+		StreamEvents: p.opts.partial,
+	})
+}
+
+func (p *program) modelName() string {
+	if p.settings.Model.Name != "" {
+		return p.settings.Model.Name
+	}
+	return catalog.Default().ID
+}
+
+// catalogue is what is known of the model; its ID is the name that is asked.
+func (p *program) catalogue() catalog.Model {
+	m, _ := catalog.Find(p.modelName())
+	m.ID = p.modelName()
+	if p.settings.ContextWindow > 0 {
+		m.Context = int(p.settings.ContextWindow)
+	}
+	return m
+}
+
+func (p *program) profile(root string) profile {
+	if p.opts.tools == "bash" {
+		return seedProfile(root)
+	}
+	return defaultProfile(root)
+}
+
+func (p *program) maxTokens(prof profile) int {
+	limit := p.catalogue().MaxOutput
+	if prof.maxTokens > 0 {
+		limit = min(limit, prof.maxTokens)
+	}
+	return limit
+}
+
+// system is the system prompt, fixed for the session.
+func (p *program) system(prof profile, own string) []oneloop.Block {
+	text := prof.system
+	if own != "" {
+		text = own
+	}
+	if p.opts.system != "" {
+		text = p.opts.system
+	}
+	if p.opts.appendSystem != "" {
+		text += "\n\n" + p.opts.appendSystem
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return []oneloop.Block{&oneloop.Text{Text: text}}
+}
+
+// checkTools refuses names of tools that do not exist.
+func (p *program) checkTools() error {
+	if p.opts.tools == "" || p.opts.tools == "bash" {
+		return nil
+	}
+	for name := range strings.SplitSeq(p.opts.tools, ",") {
+		if strings.TrimSpace(name) != "Bash" {
+			return usagef(p.words.FlagValue, "--tools", name, "Bash, or bash for the agent of the first lesson")
+		}
+	}
+	return nil
+}
+
+// child runs a subtask that a command handed over: an agent like its parent,
+// with a history of its own and within its parent's limits.
+func (p *program) child(parent *agent) team.Run {
+	return func(ctx context.Context, t team.Task, emit func(oneloop.Event)) (string, error) {
+		a, err := p.newAgent(spec{dir: t.Dir, ledger: parent.ledger.Child(budget.Limits{}), broker: t.Broker, scratch: parent.scratch})
+		if err != nil {
+			return "", err
+		}
+		defer a.Close()
+		var said answer
+		err = a.Turn(ctx, func(e oneloop.Event) {
+			said.hear(e)
+			emit(e)
+		}, &oneloop.Text{Text: withInput(t.Prompt, t.Input)})
+		if err == nil {
+			err = said.denied()
+		}
+		return said.text(), err
+	}
+}
+
+// withInput puts what was piped in behind the words.
+func withInput(prompt string, input []byte) string {
+	switch {
+	case len(input) == 0:
+		return prompt
+	case strings.TrimSpace(prompt) == "":
+		return string(input)
+	}
+	return prompt + "\n\n<stdin>\n" + strings.TrimSuffix(string(input), "\n") + "\n</stdin>"
+}
+
+// home is the home folder of commands.
+func home(env []string) string {
+	for _, kv := range slices.Backward(env) {
+		if h, ok := strings.CutPrefix(kv, "HOME="); ok && filepath.IsAbs(h) {
+			return h
+		}
+	}
+	return ""
+}
+
+// folder is where the work is done, absolute.
+func (p *program) folder() (string, error) {
+	dir := p.opts.dir
+	if dir == "" {
+		dir = "."
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(abs); err == nil && !info.IsDir() {
+			err = errors.New("it is no folder")
+		}
+	}
+	if err != nil {
+		return "", usagef(p.words.BadDir, dir, plain(err))
+	}
+	return abs, nil
+}
+
+// plain is err without the path that its message names already.
+func plain(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// load reads the settings. ask is for the one question about the folder's
+// .env; nil means that nobody is there.
+func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
+	var err error
+	p.settings, err = config.Load(ctx, config.Input{
+		Flags: config.Flags{
+			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox, Trust: p.opts.trust,
+		},
+		Environ: p.env, Dir: dir, Ask: session.Queue(ask),
+	})
+	if err != nil {
+		return err
+	}
+	if !p.settings.HasCredential() {
+		fmt.Fprint(p.stderr, p.words.NoKey)
+		for _, n := range p.settings.Notices {
+			fmt.Fprintf(p.stderr, "oneloop: %s\n", n)
+		}
+		return &silentError{exitConfig}
+	}
+	return nil
+}

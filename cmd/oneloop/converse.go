@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"oneloop"
+	"oneloop/internal/tui"
+)
+
+// converse talks with the user until they leave.
+func (p *program) converse(ctx context.Context) error {
+	dir, err := p.folder()
+	if err != nil {
+		return err
+	}
+	if err := p.checkTools(); err != nil {
+		return err
+	}
+	if err := p.load(ctx, dir, p.askOnce); err != nil {
+		return err
+	}
+	a, err := p.newAgent(spec{dir: dir})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	front, err := tui.Open(tui.Options{
+		In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable,
+		History: p.historyFile(), LeaveOnBlank: p.profile(a.dir).leaveOn,
+	})
+	if err != nil {
+		return err
+	}
+	defer front.Close()
+	show, done, err := p.tracer(a, front)
+	if err != nil {
+		return err
+	}
+	front.Say(fmt.Sprintf(p.words.Welcome, version(), a.model.ID, a.dir))
+	front.Say(p.words.WelcomeHint)
+	for _, n := range p.notices() {
+		front.Say(n)
+	}
+	c := &conversation{program: p, agent: a, front: front, hear: show}
+	return errors.Join(c.run(ctx), done())
+}
+
+// askOnce puts one question before the conversation begins.
+func (p *program) askOnce(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
+	front, err := tui.Open(tui.Options{In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable})
+	if err != nil {
+		return oneloop.Answer{}, err
+	}
+	defer front.Close()
+	return front.Ask(ctx, q)
+}
+
+// historyFile keeps prompts between runs; empty when nothing can be kept.
+func (p *program) historyFile() string {
+	if p.settings.StateDir == "" {
+		return ""
+	}
+	return filepath.Join(p.settings.StateDir, "prompts")
+}
+
+// conversation is a program talking with a person.
+type conversation struct {
+	*program
+	agent *agent
+	front tui.Front
+	hear  func(oneloop.Event)
+}
+
+func (c *conversation) run(ctx context.Context) error {
+	for {
+		line, err := c.front.Prompt(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		word := strings.TrimSpace(line)
+		switch {
+		case word == "q" || word == "exit":
+			return nil
+		case strings.HasPrefix(line, "/"):
+			c.command(word)
+			continue
+		}
+		if err := c.checkPrompt(line); err != nil {
+			c.front.Say(err.Error())
+			continue
+		}
+		if err := c.turn(ctx, line); err != nil {
+			return err
+		}
+	}
+}
+
+// turn takes one turn. Its error ends the conversation.
+func (c *conversation) turn(ctx context.Context, line string) error {
+	turn, end := c.front.Turn(ctx)
+	err := c.listen(turn, c.agent, []oneloop.Block{&oneloop.Text{Text: line}}, c.front.Show, c.hear)
+	end()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, oneloop.ErrInterrupted):
+		c.front.Say(c.words.Interrupted)
+	default:
+		c.front.Say(fmt.Sprintf(c.words.ErrorLine, c.explain(err)))
+		c.front.Say(c.words.PromptKept)
+	}
+	return nil
+}
+
+// command does what a line that begins with / says.
+func (c *conversation) command(line string) {
+	switch line {
+	case "/help":
+		c.front.Say(c.words.Help)
+	case "/clear":
+		c.agent.Session = c.agent.build()
+		c.front.Say(c.words.Cleared)
+	case "/cost":
+		c.front.Say(c.words.Cost(c.agent.spent()))
+	default:
+		c.front.Say(fmt.Sprintf(c.words.UnknownSlash, line))
+	}
+}

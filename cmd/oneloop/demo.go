@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"oneloop"
+	"oneloop/internal/config"
+	"oneloop/internal/tui"
+	"oneloop/looptest/script"
+	"oneloop/policy"
+)
+
+// demo shows the program at work without a key: the real loop, HTTP and bash
+// in a temporary folder, against a scripted model on the loopback interface.
+func (p *program) demo(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "oneloop-demo-")
+	if err != nil {
+		return &codeError{exitConfig, fmt.Errorf(p.words.DemoFailed, err)}
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	server := script.New()
+	for _, s := range scenes() {
+		for _, r := range s.routes {
+			server.Route(r.begins, r.replies)
+		}
+	}
+	if err := server.Start(); err != nil {
+		return &codeError{exitConfig, fmt.Errorf(p.words.DemoFailed, err)}
+	}
+	defer server.Close()
+	p.settings = &config.Settings{
+		Model: config.Model{Provider: "anthropic", Name: "claude-sonnet-4-6"}, BaseURL: server.URL(), Key: config.NewSecret("demo-key"),
+		Mode: policy.Bypass, Sandbox: "none", MaxRetries: 1, RetryDelay: 100 * time.Millisecond,
+		IdleTimeout: time.Minute, ProgressTimeout: time.Minute, From: map[string]string{},
+	}
+	p.opts.tools = "bash"
+	work := filepath.Join(dir, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return &codeError{exitConfig, fmt.Errorf(p.words.DemoFailed, err)}
+	}
+	if err := p.play(ctx, work); err != nil {
+		return err
+	}
+	if err := server.Check(); err != nil {
+		return fmt.Errorf(p.words.DemoFailed, err)
+	}
+	calls := 0
+	for _, r := range server.Requests() {
+		calls += len(r.Results())
+	}
+	_, err = fmt.Fprintf(p.stdout, "\n"+p.words.DemoRequests+"\n\n"+p.words.DemoLoop+"\n\n%s", len(server.Requests()), calls, p.words.DemoNext)
+	return err
+}
+
+// play goes through the scenes.
+func (p *program) play(ctx context.Context, dir string) error {
+	out := &failing{w: p.stdout}
+	fmt.Fprintf(out, "%s\n", p.words.DemoIntro)
+	all := scenes()
+	keys := bufio.NewReader(p.stdin)
+	for i, s := range all {
+		if i > 0 && !p.opts.yes && tui.IsTerminal(p.stdin) && tui.IsTerminal(p.stdout) {
+			fmt.Fprint(out, "\n"+p.words.DemoEnter)
+			if err := enter(ctx, keys); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(out, "\n"+p.words.DemoStep+"\n%s\n", i+1, len(all), p.words.DemoTitles[i], p.words.DemoNotes[i])
+		fmt.Fprintf(out, p.words.DemoPrompt+"\n", s.prompt)
+		if out.err != nil {
+			return out.err
+		}
+		if err := p.scene(ctx, dir, s); err != nil {
+			return fmt.Errorf(p.words.DemoFailed, err)
+		}
+	}
+	return nil
+}
+
+// scene plays one scene and shows it as a conversation would.
+func (p *program) scene(ctx context.Context, dir string, s scene) error {
+	a, err := p.newAgent(spec{dir: dir, system: s.system, tools: s.tools})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	show, done, err := p.tracer(a, p.stderr)
+	if err != nil {
+		return err
+	}
+	progress := tui.NewProgress(p.stdout, tui.ProgressOptions{
+		Words: p.words, Color: tui.Color(p.stdout, p.variable), Columns: tui.Columns(p.stdout), Talk: true,
+	})
+	err = p.listen(ctx, a, []oneloop.Block{&oneloop.Text{Text: s.prompt}}, progress.Show, show)
+	return errors.Join(err, progress.Err(), done())
+}
+
+// enter waits for a line.
+func enter(ctx context.Context, keys *bufio.Reader) error {
+	typed := make(chan error, 1)
+	// The read ends with the program when ctx ends first.
+	go func() {
+		_, err := keys.ReadString('\n')
+		typed <- err
+	}()
+	select {
+	case err := <-typed:
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// failing keeps the first error of a writer.
+type failing struct {
+	w   io.Writer
+	err error
+}
+
+func (f *failing) Write(b []byte) (int, error) {
+	if f.err == nil {
+		_, f.err = f.w.Write(b)
+	}
+	return len(b), nil
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"oneloop/internal/tui"
+)
+
+// options are what the command line says.
+type options struct {
+	command string // a reserved word, empty for a task or a conversation
+	prompt  string // the words that are not flags
+	force   bool   // -p or --: the words are a prompt whatever they are
+	given   bool   // there were words, maybe empty ones
+
+	model        string
+	effort       string
+	tools        string
+	series       string
+	system       string
+	appendSystem string
+	dir          string
+	images       []string
+	maxTurns     int
+	maxCost      float64
+	output       string
+	partial      bool
+	mode         string
+	sandbox      string
+	trust        bool
+	trace        string // "" off, "-" stderr, else a file
+	yes          bool
+	help         bool
+	version      bool
+}
+
+// usageError is a command line that cannot be run; exit code 2.
+type usageError struct{ msg string }
+
+func (e *usageError) Error() string { return e.msg }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// parse reads the command line without the program's name.
+func parse(args []string, words *tui.Text) (*options, error) {
+	var o options
+	f := pflag.NewFlagSet("oneloop", pflag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	f.SortFlags = false
+	f.BoolVarP(&o.force, "print", "p", false, "")
+	f.StringVar(&o.model, "model", "", "")
+	f.StringVar(&o.effort, "effort", "", "")
+	f.StringVar(&o.tools, "tools", "", "")
+	f.StringVar(&o.series, "series", "", "")
+	f.StringVar(&o.system, "system-prompt", "", "")
+	f.StringVar(&o.appendSystem, "append-system-prompt", "", "")
+	f.StringVarP(&o.dir, "directory", "C", "", "")
+	f.StringArrayVar(&o.images, "image", nil, "")
+	f.IntVar(&o.maxTurns, "max-turns", 0, "")
+	f.Float64Var(&o.maxCost, "max-cost", 0, "")
+	f.StringVar(&o.output, "output-format", "text", "")
+	f.BoolVar(&o.partial, "include-partial-messages", false, "")
+	f.StringVar(&o.mode, "permission-mode", "", "")
+	f.StringVar(&o.sandbox, "sandbox", "", "")
+	f.BoolVar(&o.trust, "trust", false, "")
+	f.StringVar(&o.trace, "trace", "", "")
+	f.Lookup("trace").NoOptDefVal = "-"
+	f.BoolVar(&o.yes, "yes", false, "")
+	f.BoolVarP(&o.help, "help", "h", false, "")
+	f.BoolVar(&o.version, "version", false, "")
+	if err := f.Parse(args); err != nil {
+		return nil, flagError(err, words)
+	}
+	if f.Changed("trace") && o.trace == "" {
+		return nil, usagef(words.FlagValue, "--trace", "", "--trace, --trace=FILE")
+	}
+	if err := o.read(f.Args(), f.ArgsLenAtDash(), words); err != nil {
+		return nil, err
+	}
+	if err := o.check(f, words); err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// flagError is pflag's error in our words.
+func flagError(err error, words *tui.Text) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := "--" + unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			name = "-" + unknown.GetSpecifiedName()
+		}
+		return usagef(words.UnknownFlag, name)
+	}
+	var missing *pflag.ValueRequiredError
+	if errors.As(err, &missing) {
+		return usagef(words.FlagNeeds, "--"+missing.GetFlag().Name)
+	}
+	return usagef("%s", strings.ReplaceAll(err.Error(), "\n", " "))
+}
+
+// read tells a command from a prompt.
+func (o *options) read(words []string, dash int, text *tui.Text) error {
+	o.force = o.force || dash == 0
+	o.given = len(words) > 0
+	o.prompt = strings.Join(words, " ")
+	if o.force || len(words) == 0 {
+		return nil
+	}
+	if dash != 0 && slices.Contains(reserved, words[0]) {
+		o.command = words[0]
+		o.prompt = strings.Join(words[1:], " ")
+		return nil
+	}
+	if len(words) == 1 && dash < 0 {
+		if near := nearWord(words[0]); near != "" {
+			return usagef(text.ReservedWord, words[0], near)
+		}
+	}
+	return nil
+}
+
+var (
+	outputFormats = []string{"text", "json", "stream-json"}
+	sandboxes     = []string{"auto", "ns", "bwrap", "ll", "none"}
+)
+
+func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
+	bad := func(flag string, value any, possible ...string) error {
+		return usagef(words.FlagValue, flag, fmt.Sprint(value), strings.Join(possible, ", "))
+	}
+	switch {
+	case !slices.Contains(outputFormats, o.output):
+		return bad("--output-format", o.output, outputFormats...)
+	case f.Changed("sandbox") && !slices.Contains(sandboxes, o.sandbox):
+		return bad("--sandbox", o.sandbox, sandboxes...)
+	case f.Changed("max-turns") && o.maxTurns < 1:
+		return bad("--max-turns", o.maxTurns, "1", "2", "3 …")
+	case f.Changed("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)):
+		return bad("--max-cost", o.maxCost, "0.5", "1", "20 … (US dollars)")
+	case f.Changed("series") && o.series != "s01":
+		return bad("--series", o.series, "s01")
+	case o.series != "" && o.tools != "":
+		return bad("--series", o.series, "without --tools")
+	case o.partial && o.output != "stream-json":
+		return bad("--include-partial-messages", true, "with --output-format stream-json")
+	case f.Changed("model") && strings.TrimSpace(o.model) == "":
+		return bad("--model", o.model, "claude-sonnet-5 …")
+	}
+	if o.series == "s01" {
+		o.tools = "bash"
+	}
+	return nil
+}

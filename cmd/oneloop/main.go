@@ -1,0 +1,127 @@
+// Command oneloop is a coding agent for the terminal. This package is the one
+// place where everything is wired, by explicit calls: read run, then task and
+// converse, then newAgent.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"oneloop/internal/config"
+	"oneloop/internal/tui"
+	"oneloop/team"
+	"oneloop/workspace"
+)
+
+func main() {
+	workspace.Helper()
+	os.Exit(run(os.Args[1:]))
+}
+
+// program is one run of the command.
+type program struct {
+	opts     *options
+	env      []string
+	words    *tui.Text
+	settings *config.Settings
+	stdin    *os.File
+	stdout   *os.File
+	stderr   *os.File
+}
+
+// run does what the command line says and returns the exit code.
+func run(args []string) int {
+	p := &program{env: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	p.words = tui.Messages(config.Language(p.env))
+	opts, err := parse(args, p.words)
+	if err != nil {
+		return p.fail(err)
+	}
+	p.opts = opts
+	switch {
+	case opts.help || opts.command == "help":
+		return p.print(p.words.Usage)
+	case opts.version || opts.command == "version":
+		return p.print(fmt.Sprintf(p.words.Version, version(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH) + "\n")
+	case opts.command == "demo":
+		return p.end(p.demo)
+	case opts.command != "":
+		return p.fail(usagef(p.words.NotYet, opts.command))
+	}
+	if fd, inside := team.Inherited(p.env); inside {
+		return p.subtask(fd)
+	}
+	if opts.task(p.stdin) {
+		return p.end(p.task, os.Interrupt)
+	}
+	return p.end(p.converse)
+}
+
+// end runs work under the signals that end a program and turns how it ended
+// into the exit code. A signal ends the program as that signal would.
+func (p *program) end(work func(context.Context) error, also ...os.Signal) int {
+	ignorePipes()
+	ctx, stop := tui.Signals(context.Background(), also...)
+	err := work(ctx)
+	var sig *tui.SignalError
+	if errors.As(context.Cause(ctx), &sig) {
+		stop()
+		tui.Die(sig.Signal)
+	}
+	stop()
+	if err == nil {
+		return exitDone
+	}
+	return p.fail(err)
+}
+
+// fail says what went wrong and returns the exit code.
+func (p *program) fail(err error) int {
+	code := exitCode(err)
+	var silent *silentError
+	if !errors.As(err, &silent) && code != exitPipe {
+		fmt.Fprintf(p.stderr, "oneloop: %s\n", p.explain(err))
+	}
+	return code
+}
+
+// print writes text to stdout.
+func (p *program) print(text string) int {
+	if _, err := io.WriteString(p.stdout, text); err != nil {
+		return p.fail(err)
+	}
+	return exitDone
+}
+
+// version is what the build knows of itself.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "0.1.0-dev"
+	}
+	return info.Main.Version
+}
+
+// subtask hands the task to the agent whose command this runs in.
+func (p *program) subtask(fd int) int {
+	var code int
+	end := p.end(func(ctx context.Context) error {
+		var err error
+		code, err = team.RunClient(ctx, fd, team.ClientOptions{
+			Prompt: p.opts.prompt, Dir: p.opts.dir, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr,
+		})
+		if err != nil {
+			return &codeError{code, err}
+		}
+		return nil
+	}, os.Interrupt)
+	if end != exitDone {
+		return end
+	}
+	return code
+}

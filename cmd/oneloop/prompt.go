@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"oneloop"
+)
+
+// profile is what a model is told of itself and its tools.
+type profile struct {
+	system    string
+	defs      func(box *oneloop.Toolbox) []oneloop.ToolDef // what is offered
+	aliases   map[string]oneloop.Alias
+	maxTokens int  // at most; 0: the model's own limit
+	leaveOn   bool // an empty line ends a conversation
+}
+
+// defaultProfile offers the tools under their own names.
+func defaultProfile(root string) profile {
+	return profile{
+		system: fmt.Sprintf(`You are oneloop, a coding agent in a terminal. You work in the folder %s on %s.
+Use the tools to look, act and check: read before you change, run what you changed, and go on until the task is done or you need an answer only the user can give.
+Each Bash call starts a new shell in that folder; nothing it leaves running survives it. A command that runs oneloop "subtask" gets the answer of a fresh agent on its standard output.
+Finish with a short answer in the user's language: what you did, what you saw, what is left.`, root, runtime.GOOS),
+		defs: (*oneloop.Toolbox).Defs,
+	}
+}
+
+// seedProfile is the agent the project started from: one tool, one line.
+func seedProfile(root string) profile {
+	return profile{
+		system: fmt.Sprintf("You are a coding agent at %s. Use bash to solve tasks. Act, don't explain.", root),
+		defs: func(*oneloop.Toolbox) []oneloop.ToolDef {
+			return []oneloop.ToolDef{{
+				Name:        "bash",
+				Description: "Run a shell command.",
+				Schema:      json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`),
+			}}
+		},
+		aliases:   map[string]oneloop.Alias{"bash": {Tool: "Bash"}},
+		maxTokens: 8000,
+		leaveOn:   true,
+	}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"oneloop"
+	"oneloop/internal/tui"
+	"oneloop/trace"
+)
+
+// task works on one task: the final answer on stdout and nothing else,
+// progress on stderr.
+func (p *program) task(ctx context.Context) error {
+	dir, err := p.folder()
+	if err != nil {
+		return err
+	}
+	if err := p.checkTools(); err != nil {
+		return err
+	}
+	blocks, notice, err := p.said()
+	if err != nil {
+		return err
+	}
+	if err := p.load(ctx, dir, nil); err != nil {
+		return err
+	}
+	a, err := p.newAgent(spec{dir: dir})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	progress := tui.NewProgress(p.stderr, tui.ProgressOptions{
+		Words: p.words, Color: tui.Color(p.stderr, p.variable), Columns: tui.Columns(p.stderr), Quiet: !tui.IsTerminal(p.stderr),
+	})
+	for _, n := range append(p.notices(), notice) {
+		if n != "" {
+			progress.Say(n)
+		}
+	}
+	out := p.output(a)
+	show, done, err := p.tracer(a, p.stderr)
+	if err != nil {
+		return err
+	}
+	var said answer
+	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, show)
+	if err == nil {
+		err = said.denied()
+	}
+	return errors.Join(err, out.end(said.text(), err), done())
+}
+
+// listen runs a turn and hands every event to all who listen.
+func (p *program) listen(ctx context.Context, a *agent, blocks []oneloop.Block, to ...func(oneloop.Event)) error {
+	for e, err := range a.Send(ctx, blocks...) {
+		if err != nil {
+			return err
+		}
+		for _, hear := range to {
+			hear(e)
+		}
+	}
+	return nil
+}
+
+// said is what the user says: the task and the images.
+func (p *program) said() ([]oneloop.Block, string, error) {
+	text, notice, err := p.prompt()
+	if err != nil {
+		return nil, "", err
+	}
+	var blocks []oneloop.Block
+	for _, name := range p.opts.images {
+		image, err := p.image(name)
+		if err != nil {
+			return nil, "", err
+		}
+		blocks = append(blocks, image)
+	}
+	return append(blocks, &oneloop.Text{Text: text}), notice, nil
+}
+
+// imageLimit is the largest image the API takes, in bytes before base64.
+const imageLimit = 5 << 20 * 3 / 4
+
+func (p *program) image(name string) (oneloop.Block, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, usagef(p.words.BadFile, name, plain(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, usagef(p.words.BadFile, name, "it is no ordinary file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, imageLimit+1))
+	if err != nil {
+		return nil, usagef(p.words.BadFile, name, plain(err))
+	}
+	kind := http.DetectContentType(data)
+	switch {
+	case len(data) > imageLimit:
+		return nil, usagef(p.words.BadFile, name, "it is larger than "+megabytes(imageLimit)+", the most the API takes")
+	case kind != "image/png" && kind != "image/jpeg" && kind != "image/gif" && kind != "image/webp":
+		return nil, usagef(p.words.BadFile, name, "it is no PNG, JPEG, GIF or WebP image")
+	}
+	return &oneloop.Media{Type: "image", MIME: kind, Data: data}, nil
+}
+
+// notices are what the user should know before the first request.
+func (p *program) notices() []string {
+	list := p.settings.Notices
+	if p.settings.Sandbox != "none" {
+		list = append(list, p.words.SandboxNone)
+	}
+	return list
+}
+
+func (p *program) variable(name string) string {
+	for _, kv := range p.env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// output is where the answer goes, in the form that was asked for.
+type output struct {
+	event func(oneloop.Event)
+	end   func(answer string, err error) error
+}
+
+func (p *program) output(a *agent) output {
+	if p.opts.output == "text" {
+		return output{func(oneloop.Event) {}, func(answer string, _ error) error {
+			if answer == "" {
+				return nil
+			}
+			if tui.IsTerminal(p.stdout) {
+				answer = tui.Visible(answer)
+			}
+			_, err := fmt.Fprintln(p.stdout, answer)
+			return err
+		}}
+	}
+	only := trace.Whole
+	switch {
+	case p.opts.output == "json":
+		only = trace.ResultOnly
+	case p.opts.partial:
+		only = trace.Partial
+	}
+	s := trace.NewStreamJSON(p.stdout, trace.StreamOptions{
+		Session: a.id, Dir: a.dir, Model: a.model.ID, Mode: p.settings.Mode.String(), Tools: a.offered, Version: version(),
+		Source: p.settings.From["key"], Secrets: p.settings.Secrets(), Window: a.model.Context, MaxOutput: a.model.MaxOutput, Only: only,
+	})
+	return output{s.Event, func(answer string, err error) error {
+		s.Result(answer, err)
+		return s.Err()
+	}}
+}
+
+// tracer is what --trace asks for: the loop on w, or the events in a file.
+func (p *program) tracer(a *agent, w io.Writer) (show func(oneloop.Event), done func() error, err error) {
+	switch p.opts.trace {
+	case "":
+		return func(oneloop.Event) {}, func() error { return nil }, nil
+	case "-":
+		t := trace.NewPretty(w, p.settings.Secrets()...)
+		return t.Event, t.Err, nil
+	}
+	f, err := os.OpenFile(p.opts.trace, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, nil, &codeError{exitConfig, fmt.Errorf(p.words.TraceFile, p.opts.trace, plain(err))}
+	}
+	t := trace.NewLines(f, a.id, p.settings.Secrets()...)
+	return t.Event, func() error {
+		if err := errors.Join(t.Err(), f.Close()); err != nil {
+			return fmt.Errorf(p.words.TraceFile, p.opts.trace, err)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import "slices"
+
+// reserved are the first words that are commands, now or in a later version.
+var reserved = []string{"demo", "version", "help", "completion", "sessions", "fork", "replay", "view", "doctor", "policy",
+	"models", "tasks", "team", "config", "mcp", "acp", "serve", "login", "update"}
+
+// nearWord returns the reserved word that word is one or two letters off,
+// empty when there is none or word is reserved itself.
+func nearWord(word string) string {
+	best, at := "", 3
+	for _, r := range reserved {
+		if d := distance(word, r); d > 0 && d < at {
+			best, at = r, d
+		}
+	}
+	if slices.Contains(reserved, word) {
+		return ""
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete, replace or swap with
+// their neighbour to make b of a.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	var before []int
+	last := make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		row := make([]int, len(y)+1)
+		row[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(y)]
+}
