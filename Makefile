@@ -1,0 +1,52 @@
+# The commands of this repository. `make` alone lists them.
+
+GO ?= go
+
+.PHONY: help build demo test soak bench fuzz lint readme
+
+help:
+	@echo 'make demo    watch the loop work, without a key'
+	@echo 'make test    every test, with the race detector; installs gcc when root'
+	@echo 'make build   bin/oneloop'
+	@echo 'make soak    the long tests in full numbers'
+	@echo 'make bench   timings, as ratios against bench/floor'
+	@echo 'make fuzz    every fuzz target for a while (FUZZTIME=30s each)'
+	@echo 'make readme  the generated parts of the READMEs'
+	@echo 'make lint    format, vet and module files; vet and build for macOS and Windows'
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/oneloop ./cmd/oneloop
+
+demo: build
+	@bin/oneloop demo
+
+test:
+	@.ci/need bash git gcc
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+
+soak:
+	@.ci/need bash git gcc
+	ONELOOP_SOAK=1 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 90m ./...
+
+bench: build
+	@.ci/need bash
+	$(GO) run ./bench
+
+FUZZTIME ?= 30s
+
+fuzz:
+	@$(GO) list ./... | while read -r pkg; do \
+		$(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' | while read -r target; do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done || exit 1; \
+	done
+
+lint:
+	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
+	$(GO) mod tidy -diff
+	$(GO) vet ./...
+	for os in darwin windows; do GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... && GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/oneloop || exit 1; done
+
+readme:
+	$(GO) test -count=1 -run TestTheReadmesShow ./cmd/oneloop -update
