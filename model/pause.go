@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"oneloop"
 )
@@ -108,7 +109,7 @@ type ids struct {
 
 func serverCall(b oneloop.Block) (x ids) {
 	o, ok := b.(*oneloop.Opaque)
-	if !ok || json.Unmarshal(o.Raw, &x) != nil || o.Type != "server_tool_use" {
+	if !ok || json.Unmarshal(o.Raw, &x) != nil || !strings.HasSuffix(o.Type, "_tool_use") {
 		x.ID = ""
 	}
 	return x

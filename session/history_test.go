@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,8 +34,11 @@ var answers = map[string]func(n int) script.Reply{
 	"unknown stop":    func(int) script.Reply { return stop("tired", script.Text("so"), script.Tool("u1", "T", `{}`)) },
 	"sequence":        func(int) script.Reply { return stop("stop_sequence", script.Text("a")) },
 	"call":            func(n int) script.Reply { return script.Say(thought(n), script.Text("look"), tool(n, 1)) },
-	"silent call":     func(n int) script.Reply { return script.Say(tool(n, 1)) },
-	"three calls":     func(n int) script.Reply { return script.Say(tool(n, 1), tool(n, 2), tool(n, 3)) },
+	"thought between": func(n int) script.Reply {
+		return script.Say(tool(n, 1), thought(n), script.Text("and now the other one"), tool(n, 2))
+	},
+	"silent call": func(n int) script.Reply { return script.Say(tool(n, 1)) },
+	"three calls": func(n int) script.Reply { return script.Say(tool(n, 1), tool(n, 2), tool(n, 3)) },
 	"taken ids": func(int) script.Reply {
 		return script.Say(script.Tool("call_0", "T", `{}`), script.Tool("call_0", "T", `{}`))
 	},
@@ -217,4 +221,28 @@ func turnUntil(s *session.Session, at int, leave bool, prompt string) error {
 		}
 	}
 	return nil
+}
+
+func TestReasoningBehindADroppedCallIsDroppedWithIt(t *testing.T) {
+	stuck := script.Say(script.Text("first"), tool(1, 1), thought(1), script.Text("then this"))
+	stuck.Pauses = []script.Pause{{After: 18, For: script.Forever}} // in the middle of the last text
+	server := script.New(stuck, script.Say(script.Text("ok")))
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	s := agent(t, server, nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	for e := range s.Send(ctx, text("hi")) {
+		if d, ok := e.(oneloop.TextDelta); ok && d.Text == "then" {
+			cancel(oneloop.ErrInterrupted)
+		}
+	}
+	if err := turnUntil(s, 0, false, "next"); err != nil {
+		t.Fatal(err)
+	}
+	if got := server.Requests()[1].Messages[1].Text(); !strings.HasPrefix(got, "firstthen") {
+		t.Errorf("of what was shown, %q is left", got)
+	}
 }

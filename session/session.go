@@ -282,9 +282,13 @@ func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
 	if t.urged++; t.urged > Urgings {
 		return nil, &oneloop.LimitError{What: "repetition", Limit: fmt.Sprint(Urgings), Used: fmt.Sprint(Urgings)}
 	}
-	return driver(more...), nil
+	m := oneloop.NewMessage(oneloop.User, more...)
+	m.Meta.Source = "hook"
+	return m, nil
 }
 
+// driver is a message that belongs to the reply before it: what follows goes on
+// with that reply.
 func driver(blocks ...oneloop.Block) *oneloop.Message {
 	m := oneloop.NewMessage(oneloop.User, blocks...)
 	m.Meta.Source = "driver"

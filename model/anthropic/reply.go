@@ -305,7 +305,8 @@ func stopReason(said string, calls int) oneloop.StopReason {
 // interrupted is what may be kept of a reply that was stopped while it came:
 // text as far as it was shown, and what is finished, but no call, no
 // reasoning without signature, and no reasoning or call of the server's at
-// the end, after which nothing may follow.
+// the end, after which nothing may follow. Reasoning behind anything left out
+// goes, too: it is sealed together with what stood before it.
 func (r *reply) interrupted() *oneloop.Message {
 	m := r.head()
 	m.Stop = oneloop.StopInterrupted
@@ -315,18 +316,18 @@ func (r *reply) interrupted() *oneloop.Message {
 			answered[id] = true
 		}
 	}
+	whole := true
 	for _, p := range r.parts {
-		if p.kind == "tool_use" || !p.stopped && p.kind != "text" {
-			continue
-		}
-		if strings.HasSuffix(p.kind, "_tool_use") && !answered[p.stub.Field("id").Text()] {
+		open := strings.HasSuffix(p.kind, "_tool_use") && !answered[p.stub.Field("id").Text()]
+		if open || p.kind == "tool_use" || !p.stopped && p.kind != "text" {
+			whole = false
 			continue
 		}
 		if !p.stopped {
 			p.finish(r)
 		}
 		b := p.block(r, m)
-		if t, ok := b.(*oneloop.Thinking); b == nil || ok && t.Signature == "" {
+		if t, ok := b.(*oneloop.Thinking); b == nil || ok && t.Signature == "" || reasoning(b) && !whole {
 			continue
 		}
 		m.Blocks = append(m.Blocks, b)
