@@ -18,6 +18,7 @@ type spill struct {
 	first *os.File // the file
 	last  *os.File // a ring of half bytes, made when needed
 	size  int64    // bytes written so far, those lost in the ring included
+	wait  []byte   // not written yet
 	err   error    // why nothing more is kept
 }
 
@@ -25,7 +26,27 @@ func (s *spill) open(dir string) {
 	s.first, s.err = os.CreateTemp(dir, "output-*.txt") // mode 0600
 }
 
+// write gathers: few large writes cost half of many small ones.
 func (s *spill) write(p []byte) {
+	if len(s.wait)+len(p) > cap(s.wait) {
+		s.flush()
+	}
+	if s.wait == nil {
+		s.wait = make([]byte, 0, window)
+	}
+	if len(p) > cap(s.wait) {
+		s.keep(p)
+		return
+	}
+	s.wait = append(s.wait, p...)
+}
+
+func (s *spill) flush() {
+	s.keep(s.wait)
+	s.wait = s.wait[:0]
+}
+
+func (s *spill) keep(p []byte) {
 	if room := half - s.size; room > 0 && s.err == nil {
 		n := min(room, int64(len(p)))
 		s.put(s.first, p[:n], s.size)
@@ -61,6 +82,7 @@ func (s *spill) discard() {
 
 // close completes the file and says where it is and what it lacks.
 func (s *spill) close() string {
+	s.flush()
 	if s.err == nil && s.last != nil {
 		s.err = s.join()
 		s.last.Close()
