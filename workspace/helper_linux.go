@@ -37,3 +37,11 @@ func startProcess(path string, argv []string, attr *os.ProcAttr) (*os.Process, e
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
 	return os.StartProcess(path, argv, attr)
 }
+
+// widen gives a pipe room for 1 MiB, the most the kernel allows everybody.
+// Where it refuses, the pipe does as it is.
+func widen(pipe *os.File) {
+	if c, err := pipe.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
+	}
+}

@@ -23,6 +23,9 @@ const (
 	sweep = 200 * time.Millisecond
 	// chunk is how much output is read at once, in bytes: a pipe's content.
 	chunk = 64 << 10
+	// flood is how many bytes make a command one that prints a lot. Its pipe
+	// is then widened, so that it goes on while we put away what it printed.
+	flood = 1 << 20
 )
 
 // localProcess is a command on this machine.
@@ -176,13 +179,18 @@ func (p *localProcess) copyOutput() error {
 	buf := buffers.Get().(*[chunk]byte)
 	defer buffers.Put(buf)
 	var failed error
-	for {
+	for total := 0; ; {
 		n, err := p.pipe.Read(buf[:])
 		if n > 0 && failed == nil {
 			_, failed = p.output.Write(buf[:n])
 		}
 		if err != nil {
 			return failed // the end, or as good as
+		}
+		if total < flood {
+			if total += n; total >= flood {
+				widen(p.pipe)
+			}
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 func prepare() { catchIgnored() }
 
+func widen(*os.File) {}
+
 func startProcess(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 	return os.StartProcess(path, argv, attr)
 }
