@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -50,24 +51,32 @@ const (
 )
 
 var (
-	idPattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
-	topFields = words(`model max_tokens messages system tools tool_choice stream stop_sequences thinking
-		output_config metadata cache_control container diagnostics service_tier speed inference_geo
-		temperature top_p top_k context_management compaction thread fallbacks fallback_credit_token
-		mcp_servers billing_policy output_format`)
-	toolFields = words(`type name description input_schema cache_control strict eager_input_streaming
-		defer_loading input_examples allowed_callers`)
-	efforts = words(`low medium high xhigh max`)
+	// Patterns are compiled when the first request comes: programs that only
+	// carry this package pay nothing for it.
+	idPattern   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })
+	namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 )
 
-func words(s string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(s) {
-		set[w] = true
+const (
+	topFields words = `model max_tokens messages system tools tool_choice stream stop_sequences thinking
+		output_config metadata cache_control container diagnostics service_tier speed inference_geo
+		temperature top_p top_k context_management compaction thread fallbacks fallback_credit_token
+		mcp_servers billing_policy output_format`
+	toolFields words = `type name description input_schema cache_control strict eager_input_streaming
+		defer_loading input_examples allowed_callers`
+	efforts words = `low medium high xhigh max`
+)
+
+// words is a set of words.
+type words string
+
+func (w words) has(word string) bool {
+	for x := range strings.FieldsSeq(string(w)) {
+		if x == word {
+			return true
+		}
 	}
-	return set
+	return false
 }
 
 // gate returns what is wrong with the request. The lock of s is held.
@@ -186,7 +195,7 @@ func loneSurrogate(b []byte) int {
 
 func (g *gate) fields() {
 	for key := range g.req.Fields {
-		if !topFields[key] {
+		if !topFields.has(key) {
 			g.breach(RuleFields, "%s: Extra inputs are not permitted", key)
 		}
 	}
@@ -201,8 +210,8 @@ func (g *gate) fields() {
 func (g *gate) tools() {
 	seen := map[string]bool{}
 	for i, t := range g.req.Tools {
-		if !namePattern.MatchString(t.Name) {
-			g.breach(RuleTools, "tools.%d.name: %q does not match %s", i, t.Name, namePattern)
+		if !namePattern().MatchString(t.Name) {
+			g.breach(RuleTools, "tools.%d.name: %q does not match %s", i, t.Name, namePattern())
 		}
 		if seen[t.Name] {
 			g.breach(RuleTools, "tools: Tool names must be unique: %q", t.Name)
@@ -212,7 +221,7 @@ func (g *gate) tools() {
 			continue // a tool of the API's own
 		}
 		for key := range keys(t.Raw) {
-			if !toolFields[key] {
+			if !toolFields.has(key) {
 				g.breach(RuleFields, "tools.%d.%s: Extra inputs are not permitted", i, key)
 			}
 		}
@@ -263,7 +272,7 @@ func (g *gate) params() {
 	default:
 		g.breach(RuleParams, "thinking.type: %q is not known", t.Type)
 	}
-	if e := p.Output.Effort; e != nil && !efforts[*e] {
+	if e := p.Output.Effort; e != nil && !efforts.has(*e) {
 		g.breach(RuleParams, "output_config.effort: %q is not known", *e)
 	}
 	if g.req.Header.Get("Anthropic-Version") != newerAPI {

@@ -7,33 +7,36 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // blockFields are the keys of the blocks a client may make up. Others are
 // taken only when they are one of ours come back.
-var blockFields = map[string]map[string]bool{
-	"text":              words("type text citations cache_control"),
-	"thinking":          words("type thinking signature"),
-	"redacted_thinking": words("type data"),
-	"tool_use":          words("type id name input caller toolset_name cache_control"),
-	"tool_result":       words("type tool_use_id content is_error toolset_name cache_control"),
-	"image":             words("type source cache_control"),
-	"document":          words("type source title context citations cache_control"),
-	"search_result":     words("type source title content citations cache_control"),
-	"tool_reference":    words("type tool_name cache_control"),
-	"tool_addition":     words("type tool"),
-	"tool_removal":      words("type tool_name name"),
-	"container_upload":  words("type file_id cache_control"),
+var blockFields = map[string]words{
+	"text":              "type text citations cache_control",
+	"thinking":          "type thinking signature",
+	"redacted_thinking": "type data",
+	"tool_use":          "type id name input caller toolset_name cache_control",
+	"tool_result":       "type tool_use_id content is_error toolset_name cache_control",
+	"image":             "type source cache_control",
+	"document":          "type source title context citations cache_control",
+	"search_result":     "type source title content citations cache_control",
+	"tool_reference":    "type tool_name cache_control",
+	"tool_addition":     "type tool",
+	"tool_removal":      "type tool_name name",
+	"container_upload":  "type file_id cache_control",
 }
 
 // assistantOnly and userOnly are the blocks that only one side may hold.
 var (
-	assistantOnly = words("tool_use thinking redacted_thinking server_tool_use")
-	userOnly      = words("tool_result image search_result")
-	imageTypes    = words("image/jpeg image/png image/gif image/webp")
+	assistantOnly words = "tool_use thinking redacted_thinking server_tool_use"
+	userOnly      words = "tool_result image search_result"
+	imageTypes    words = "image/jpeg image/png image/gif image/webp"
 
 	// olderModels take a request that ends in a message of the assistant.
-	olderModels = regexp.MustCompile(`claude-(2|3|instant|(opus|sonnet|haiku)-4-(0|1|5|20))`)
+	olderModels = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`claude-(2|3|instant|(opus|sonnet|haiku)-4-(0|1|5|20))`)
+	})
 )
 
 func (g *gate) roles() {
@@ -90,7 +93,7 @@ func (g *gate) content(sent *sentBlocks) {
 		}
 		for j, c := range m.Content {
 			where := fmt.Sprintf("messages.%d.content.%d", i, j)
-			if m.Role != "assistant" && assistantOnly[c.Type] || m.Role != "user" && userOnly[c.Type] {
+			if m.Role != "assistant" && assistantOnly.has(c.Type) || m.Role != "user" && userOnly.has(c.Type) {
 				g.breach(RuleContent, "%s: a message of role %s cannot hold %q", where, m.Role, c.Type)
 			}
 			g.block(where, c, sent)
@@ -110,7 +113,7 @@ func (g *gate) block(where string, c Content, sent *sentBlocks) {
 		g.breach(RuleContent, "%s: %q is not a type of block", where, c.Type)
 	case known:
 		for key := range keys(c.Raw) {
-			if !fields[key] {
+			if !fields.has(key) {
 				g.breach(RuleFields, "%s.%s: Extra inputs are not permitted", where, key)
 			}
 		}
@@ -124,8 +127,8 @@ func (g *gate) block(where string, c Content, sent *sentBlocks) {
 		if in := bytes.TrimSpace(c.Input); len(in) == 0 || in[0] != '{' {
 			g.breach(RuleCalls, "%s.input: Input should be a valid dictionary", where)
 		}
-		if !namePattern.MatchString(c.Name) {
-			g.breach(RuleCalls, "%s.name: %q does not match %s", where, c.Name, namePattern)
+		if !namePattern().MatchString(c.Name) {
+			g.breach(RuleCalls, "%s.name: %q does not match %s", where, c.Name, namePattern())
 		}
 	case "image":
 		g.image(where, c)
@@ -135,7 +138,7 @@ func (g *gate) block(where string, c Content, sent *sentBlocks) {
 			if c.IsError && inner.Type != "text" {
 				g.breach(RuleErrors, "%s: all content must be type text if is_error is true", at)
 			}
-			if assistantOnly[inner.Type] || inner.Type == "tool_result" {
+			if assistantOnly.has(inner.Type) || inner.Type == "tool_result" {
 				g.breach(RuleContent, "%s: a result cannot hold %q", at, inner.Type)
 			}
 			g.block(at, inner, sent)
@@ -158,7 +161,7 @@ func (g *gate) image(where string, c Content) {
 	switch b.Source.Type {
 	case "url", "file":
 	case "base64":
-		if !imageTypes[b.Source.MIME] || len(b.Source.Data) == 0 {
+		if !imageTypes.has(b.Source.MIME) || len(b.Source.Data) == 0 {
 			g.breach(RuleContent, "%s.source: no image of a type that is taken (%q, %d bytes)", where, b.Source.MIME, len(b.Source.Data))
 		}
 	default:
@@ -198,8 +201,8 @@ func (g *gate) pairs() {
 				if c.Type != "tool_use" {
 					continue
 				}
-				if !idPattern.MatchString(c.ID) {
-					g.breach(RuleCalls, "messages.%d: tool_use.id %q does not match %s", t.first, c.ID, idPattern)
+				if !idPattern().MatchString(c.ID) {
+					g.breach(RuleCalls, "messages.%d: tool_use.id %q does not match %s", t.first, c.ID, idPattern())
 				}
 				if seen[c.ID] {
 					g.breach(RuleCalls, "messages.%d: `tool_use` ids must be unique: %s", t.first, c.ID)
@@ -253,7 +256,7 @@ func (g *gate) tail(sent *sentBlocks) {
 	if end.Type == "text" && end.Text != strings.TrimRight(end.Text, " \t\r\n") {
 		g.breach(RuleTail, "messages: final assistant content cannot end with trailing whitespace")
 	}
-	if !olderModels.MatchString(g.req.Model) && !sent.paused(end) {
+	if !olderModels().MatchString(g.req.Model) && !sent.paused(end) {
 		g.breach(RuleTail, "This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
 }
