@@ -33,8 +33,8 @@ type agent struct {
 	model   catalog.Model
 	ledger  *budget.Ledger
 	build   func() *session.Session // an agent like this one with an empty history
-	scratch string // of the run, outside the folder that is worked in
-	own     bool   // Close removes scratch
+	scratch string                  // of the run, outside the folder that is worked in
+	own     bool                    // Close removes scratch
 }
 
 // spec is what differs from one agent to another.

@@ -150,17 +150,20 @@ func TestCaseBash06OutputWithoutEnd(t *testing.T) {
 	} else {
 		t.Log("100 MB instead of 3 GB; ONELOOP_SOAK=1 runs the whole")
 	}
-	quiet := newProduct(t, script.Say(shell("t1", "true")), say("ok")).done("go on").peak
+	quiet := newProduct(t).ship()
+	quiet.server.Add(script.Say(shell("t1", "true")), quiet.watched(say("ok")))
+	quiet.done("go on")
 	for _, to := range []string{"", " >&2"} {
-		p := newProduct(t, script.Say(shell("t1", "head -c "+size+" /dev/zero | tr '\\0' 'y'"+to)), say("ok"))
-		o := p.done("go on")
+		p := newProduct(t).ship()
+		p.server.Add(script.Say(shell("t1", "head -c "+size+" /dev/zero | tr '\\0' 'y'"+to)), p.watched(say("ok")))
+		p.done("go on")
 		r := p.result(2, "t1")
 		if n := utf8.RuneCountInString(r); n > 51_000 {
 			t.Errorf("the result has %d characters", n)
 		}
 		contains(t, r, "bytes are in")
-		if o.peak > quiet+10<<20 {
-			t.Errorf("peak memory is %d MB; printing nothing takes %d", o.peak>>20, quiet>>20)
+		if p.peak > quiet.peak+10<<20 {
+			t.Errorf("peak memory is %d MB; printing nothing takes %d", p.peak>>20, quiet.peak>>20)
 		}
 	}
 	p := newProduct(t, script.Say(script.Tool("t1", "Bash", `{"command":"yes","timeout":500}`)), say("ok"))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,7 +20,21 @@ import (
 
 func TestMain(m *testing.M) {
 	workspace.Helper()
-	testscript.Main(m, map[string]func(){"oneloop": main})
+	testscript.Main(cleanup{m}, map[string]func(){"oneloop": main})
+}
+
+// cleanup runs the tests and takes away what they have built.
+type cleanup struct{ *testing.M }
+
+func (c cleanup) Run() int {
+	code := c.M.Run()
+	if !built {
+		return code
+	}
+	if bin, err := shipped(); err == nil {
+		os.RemoveAll(filepath.Dir(bin))
+	}
+	return code
 }
 
 // TestScripts runs testdata/*.txtar: the real main, a scripted model, a home

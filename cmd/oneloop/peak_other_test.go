@@ -2,7 +2,5 @@
 
 package main
 
-import "os"
-
 // peak is not known here.
-func peak(*os.ProcessState) int64 { return 0 }
+func peak(int) int64 { return 0 }
