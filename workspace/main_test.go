@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 		fmt.Print(err)
 		os.Exit(0)
 	}
+	if os.Getenv("WORKSPACE_TEST_BLOCK") != "" {
+		execBlocked()
+	}
 	workspace.Helper()
 	if job := os.Getenv("WORKSPACE_TEST_JOB"); job != "" {
 		os.Exit(runJob(job))

@@ -227,7 +227,9 @@ func TestCaseBash10TheFolderOfTheWorkIsGone(t *testing.T) {
 }
 
 func TestCaseBash13ChildrenHaveDefaultSignals(t *testing.T) {
-	command := `yes | head -1; echo ${PIPESTATUS[0]}; grep SigIgn /proc/self/status`
+	// Signals 32 and 33 are the C library's own; make hands them down ignored,
+	// and nobody sends them.
+	command := `yes | head -1; echo ${PIPESTATUS[0]}; echo ignored $((0x$(grep SigIgn /proc/self/status | cut -f2) & ~0x180000000))`
 	p := newProduct(t, script.Say(shell("t1", command)), say("ok"))
 	// A parent that ignores signals hands that down over exec.
 	cmd := exec.Command("bash", "-c", `trap '' PIPE INT TERM; exec oneloop --permission-mode bypassPermissions 'go on'`)
@@ -238,9 +240,7 @@ func TestCaseBash13ChildrenHaveDefaultSignals(t *testing.T) {
 	r := p.result(2, "t1")
 	contains(t, r, "141")
 	lacks(t, r, "Broken pipe")
-	if !strings.Contains(r, "SigIgn:\t0000000000000000") {
-		t.Errorf("signals are ignored in commands: %s", r)
-	}
+	contains(t, r, "ignored 0")
 }
 
 func TestAClosedStdoutEndsQuietly(t *testing.T) {
