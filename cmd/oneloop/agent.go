@@ -101,7 +101,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	}
 	m := model.Stall(adapter, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
 	m = model.Pause(m, model.PauseOptions{})
-	m = model.Retry(m, model.RetryOptions{Retries: p.settings.MaxRetries, Delay: p.settings.RetryDelay})
+	m = model.Retry(m, p.retries())
 	m = model.Budget(m, a.ledger, p.modelName())
 
 	a.build = func() *session.Session {
@@ -161,6 +161,19 @@ func (p *program) adapter() (oneloop.Model, error) {
 		// The pieces of a stream are for those who asked to see them.
 		StreamEvents: p.opts.partial,
 	})
+}
+
+// retries turns the settings, where 0 is none and at once, into options, where
+// 0 is the usual.
+func (p *program) retries() model.RetryOptions {
+	o := model.RetryOptions{Retries: p.settings.MaxRetries, Delay: p.settings.RetryDelay}
+	if o.Retries == 0 {
+		o.Retries = -1
+	}
+	if o.Delay == 0 {
+		o.Delay = 1
+	}
+	return o
 }
 
 func (p *program) modelName() string {
