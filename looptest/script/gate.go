@@ -42,6 +42,12 @@ const (
 	RuleParams   = "params"   // thinking, effort and sampling
 )
 
+// Rules returns the names of all rules.
+func Rules() []string {
+	return []string{RuleHeader, RuleSize, RuleEncoding, RuleFields, RuleLimit, RuleTools, RuleRoles, RuleContent,
+		RuleBlank, RuleCalls, RuleResults, RuleErrors, RuleTail, RuleThinking, RuleCache, RuleParams}
+}
+
 const (
 	maxBody   = 32 << 20 // bytes
 	maxMarks  = 4
