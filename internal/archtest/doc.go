@@ -1,0 +1,2 @@
+// Package archtest holds the test that says which package may import which.
+package archtest
