@@ -77,8 +77,13 @@ func (t *Toolbox) Run(ctx context.Context, calls []*ToolUse, emit func(Event)) *
 }
 
 // prepare finds the tool and the canonical call.
-func (t *Toolbox) prepare(call *ToolUse) prepared {
-	p := prepared{call: &ToolUse{ID: call.ID, Name: call.Name, Input: call.Input}}
+func (t *Toolbox) prepare(call *ToolUse) (p prepared) {
+	p = prepared{call: &ToolUse{ID: call.ID, Name: call.Name, Input: call.Input}}
+	defer func() {
+		if v := recover(); v != nil { // of Check, or of an alias
+			p.refuse = fmt.Sprintf("the check of the input of %s broke down: %v. The call was not run.", p.call.Name, v)
+		}
+	}()
 	if call.Broken != "" {
 		p.refuse = call.Broken
 		return p
@@ -129,7 +134,8 @@ func (t *Toolbox) names() string {
 func (p *prepared) run(ctx context.Context, emit func(Event)) *ToolResult {
 	emit(ToolStart{Call: p.call})
 	began := time.Now()
-	r := p.answer(ctx, emit)
+	answer := *p.answer(ctx, emit) // the tool may keep its own
+	r := &answer
 	r.ID = p.call.ID
 	tidy(r)
 	emit(ToolEnd{Call: p.call, Result: r, Duration: time.Since(began)})
@@ -159,7 +165,7 @@ func (p *prepared) answer(ctx context.Context, emit func(Event)) (r *ToolResult)
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		text = "interrupted while it ran; it may have changed something."
 	}
-	out := *r // the tool may keep its own
+	out := *r
 	out.IsError = true
 	out.Content = append(out.Content[:len(out.Content):len(out.Content)], &Text{Text: text})
 	return &out
