@@ -267,7 +267,7 @@ func CheckObject(data []byte) error {
 	if tok != json.Delim('{') {
 		return errors.New("it is no JSON object")
 	}
-	if err := checkKeys(dec, '{'); err != nil {
+	if err := checkKeys(dec, '{', 1); err != nil {
 		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
@@ -276,7 +276,14 @@ func CheckObject(data []byte) error {
 	return nil
 }
 
-func checkKeys(dec *json.Decoder, open json.Delim) error {
+// maxDepth is where encoding/json stops too. Without it a reply could make
+// checkKeys use up the stack.
+const maxDepth = 10_000
+
+func checkKeys(dec *json.Decoder, open json.Delim, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("it is nested more than %d deep", maxDepth)
+	}
 	seen := map[string]bool{}
 	for dec.More() {
 		tok, err := dec.Token()
@@ -294,7 +301,7 @@ func checkKeys(dec *json.Decoder, open json.Delim) error {
 			}
 		}
 		if d, ok := tok.(json.Delim); ok {
-			if err := checkKeys(dec, d); err != nil {
+			if err := checkKeys(dec, d, depth+1); err != nil {
 				return err
 			}
 		}

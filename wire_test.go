@@ -1,0 +1,197 @@
+package oneloop_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"oneloop"
+)
+
+func TestBlocksKeepTheBytesTheyCameIn(t *testing.T) {
+	for _, raw := range []string{
+		`{"type":"text","text":"a < b && c > d"}`,
+		`{ "text" : "\u4f60\u597d" , "type":"text", "citations":null, "new_field": {"z":1,"a":2} }`,
+		`{"type":"thinking","thinking":"","signature":"s=="}`,
+		`{"type":"tool_use","id":"t","name":"n","input":{"b":1,"a":12345678901234567890,"f":1.10}}`,
+		`{"type":"tool_result","tool_use_id":"t","content":"x"}`,
+		`{"type":"tool_result","tool_use_id":"t","content":[{"type":"hologram","x":1}],"is_error":true}`,
+		`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AQID"}}`,
+		`{"type":"image","source":{"type":"url","url":"http://localhost/x.png"}}`,
+		`{"type":"hologram","depth":18446744073709551616}`,
+		`{"type":"text","text":{"in":"another shape"}}`,
+	} {
+		b, err := oneloop.DecodeBlock([]byte(raw))
+		if err != nil {
+			t.Errorf("%s: %v", raw, err)
+			continue
+		}
+		got, err := oneloop.AppendBlock([]byte("before "), b)
+		if err != nil || string(got) != "before "+raw {
+			t.Errorf("%s came back as %s, %v", raw, got, err)
+		}
+	}
+}
+
+func TestBlocksAreReadAsWhatTheyAre(t *testing.T) {
+	for raw, want := range map[string]oneloop.Block{
+		`{"type":"text","text":"é"}`:                                                   &oneloop.Text{Text: "é"},
+		`{"type":"thinking","thinking":"x","signature":"s"}`:                           &oneloop.Thinking{Text: "x", Signature: "s"},
+		`{"type":"tool_use","id":"t","name":"n","input":{"b":1}}`:                      &oneloop.ToolUse{ID: "t", Name: "n", Input: []byte(`{"b":1}`)},
+		`{"type":"tool_result","tool_use_id":"t","content":"x","is_error":true}`:       &oneloop.ToolResult{ID: "t", Content: []oneloop.Block{&oneloop.Text{Text: "x"}}, IsError: true},
+		`{"type":"tool_result","tool_use_id":"t"}`:                                     &oneloop.ToolResult{ID: "t"},
+		`{"type":"image","source":{"type":"base64","media_type":"m","data":"AQID"}}`:   &oneloop.Media{Type: "image", MIME: "m", Data: []byte{1, 2, 3}},
+		`{"type":"image","source":{"type":"base64","media_type":"m","data":"not 64"}}`: &oneloop.Opaque{Type: "image"},
+		`{"type":"hologram"}`:      &oneloop.Opaque{Type: "hologram"},
+		`{"type":"text","text":1}`: &oneloop.Opaque{Type: "text"},
+	} {
+		got, err := oneloop.DecodeBlock([]byte(raw))
+		if err != nil {
+			t.Errorf("%s: %v", raw, err)
+			continue
+		}
+		if string(got.RawJSON()) != raw {
+			t.Errorf("%s keeps %s", raw, got.RawJSON())
+		}
+		if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Wire" }, cmp.Ignore())); diff != "" {
+			t.Errorf("%s:\n%s", raw, diff)
+		}
+	}
+	for _, raw := range []string{``, `null`, `{}`, `[]`, `{"type":""}`, `{"type":1}`, `{"type":"text"`, `"text"`} {
+		if b, err := oneloop.DecodeBlock([]byte(raw)); err == nil {
+			t.Errorf("%s is read as %T", raw, b)
+		}
+	}
+}
+
+func TestBlocksOfOursHaveTheFormOfTheAPI(t *testing.T) {
+	for want, b := range map[string]oneloop.Block{
+		`{"type":"text","text":"<b> & \"q\" 你好 \ufffd"}`:                                                             &oneloop.Text{Text: "<b> & \"q\" 你好 \xff"},
+		`{"type":"thinking","thinking":"x","signature":""}`:                                                          &oneloop.Thinking{Text: "x"},
+		`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AQID"}}`:                         &oneloop.Media{Type: "image", MIME: "image/png", Data: []byte{1, 2, 3}},
+		`{"type":"tool_use","id":"t","name":"n","input":{}}`:                                                         &oneloop.ToolUse{ID: "t", Name: "n"},
+		`{"type":"tool_use","id":"t","name":"n","input":{"b": 1}}`:                                                   &oneloop.ToolUse{ID: "t", Name: "n", Input: []byte(`{"b": 1}`)},
+		`{"type":"tool_result","tool_use_id":"t","content":"x"}`:                                                     &oneloop.ToolResult{ID: "t", Content: []oneloop.Block{&oneloop.Text{Text: "x"}}, EndTurn: true, Details: 1},
+		`{"type":"tool_result","tool_use_id":"t","content":[],"is_error":true}`:                                      &oneloop.ToolResult{ID: "t", IsError: true},
+		`{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`: &oneloop.ToolResult{ID: "t", Content: []oneloop.Block{&oneloop.Text{Text: "a"}, &oneloop.Text{Text: "b"}}},
+	} {
+		got, err := oneloop.AppendBlock(nil, b)
+		if err != nil || string(got) != want {
+			t.Errorf("%T\n got %s, %v\nwant %s", b, got, err, want)
+		}
+		if again, err := oneloop.AppendBlock(nil, b); err != nil || string(again) != string(got) {
+			t.Errorf("%T gives other bytes the second time: %s", b, again)
+		}
+	}
+	if got, err := oneloop.AppendBlock(nil, &oneloop.Opaque{Type: "x"}); err == nil {
+		t.Errorf("a block that has no JSON became %s", got)
+	}
+}
+
+func TestMessagesSurviveJSON(t *testing.T) {
+	raw := `{"role":"assistant","content":[{"type":"text","text":"a<b"},{"type":"hologram","n":18446744073709551616}],` +
+		`"stop_reason":"end_turn","origin":{"api":"anthropic","model":"m"},"usage":{"reported":true,"input":3},` +
+		`"id":"msg_1","meta":{"request_id":"r","repairs":[{"block":1,"what":"id","from":"a","to":"b"}]}}`
+	var m oneloop.Message
+	if err := json.Unmarshal([]byte(raw), &m); err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.AppendJSON(nil)
+	if err != nil || string(got) != raw {
+		t.Errorf("came back as\n%s, %v\nwant\n%s", got, err, raw)
+	}
+	if m.Usage.Input != 3 || m.Meta.Repairs[0].To != "b" || m.Origin.Model != "m" || m.ID != "msg_1" {
+		t.Errorf("read as %+v", m)
+	}
+	got, err = oneloop.UserText("x").AppendJSON(nil)
+	if want := `{"role":"user","content":[{"type":"text","text":"x"}]}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+	got, err = (&oneloop.Message{Role: oneloop.Assistant}).AppendJSON(nil)
+	if want := `{"role":"assistant","content":[]}`; err != nil || string(got) != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if err := json.Unmarshal([]byte(`{"role":"user","content":"plain"}`), &m); err != nil || m.Text() != "plain" {
+		t.Errorf("plain content: %v, %+v", err, m)
+	}
+	for _, bad := range []string{`{"role":"user","content":[{}]}`, `{"role":"user","content":7}`, `{"role":1}`} {
+		if err := json.Unmarshal([]byte(bad), &m); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
+
+func TestAnyTextSurvivesTheWayThroughJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		b, err := oneloop.AppendBlock(nil, &oneloop.Text{Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := oneloop.DecodeBlock(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := back.(*oneloop.Text).Text; got != strings.ToValidUTF8(text, "\ufffd") {
+			t.Fatalf("%q became %q", text, got)
+		}
+		if strings.ContainsAny(string(b), "\n\r") {
+			t.Fatalf("a line break in %s", b)
+		}
+	})
+}
+
+func TestCheckObjectTakesOneObjectWithoutDoubleKeys(t *testing.T) {
+	for _, good := range []string{`{}`, ` {"a":[{"b":1},{"b":2}],"b":{"a":null}} `, `{"a":1e400}`, `{"a":"{\"a\":1,\"a\":2}"}`, `{"A":1,"a":2}`} {
+		if err := oneloop.CheckObject([]byte(good)); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for _, bad := range []string{``, ` `, `nul`, `null`, `1`, `"x"`, `[]`, `[{}]`, `{`, `{"a"}`, `{"a":1,}`, `{"a":1}}`, `{"a":1} x`,
+		`{"a":1,"a":1}`, `{"a":[{"b":1,"b":1}]}`, `{"":1,"":2}`, `{a:1}`, `{"a":"` + "\n" + `"}`, strings.Repeat(`{"a":`, 20_000)} {
+		if err := oneloop.CheckObject([]byte(bad)); err == nil {
+			t.Errorf("%.40s is taken", bad)
+		}
+	}
+	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
+	if err := oneloop.CheckObject([]byte(deep(10_000))); err != nil {
+		t.Errorf("10,000 levels: %v", err)
+	}
+	if err := oneloop.CheckObject([]byte(deep(10_001))); err == nil || !strings.Contains(err.Error(), "deep") {
+		t.Errorf("10,001 levels: %v", err)
+	}
+}
+
+// FuzzDecodeBlock: what can be read is sent back byte for byte.
+func FuzzDecodeBlock(f *testing.F) {
+	f.Add([]byte(`{"type":"tool_use","id":"t","name":"n","input":{}}`))
+	f.Add([]byte(`{"type":"tool_result","content":[{"type":"image","source":{"type":"base64","data":"AQ=="}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := oneloop.DecodeBlock(data)
+		if err != nil {
+			return
+		}
+		got, err := oneloop.AppendBlock(nil, b)
+		if err != nil || string(got) != string(data) {
+			t.Fatalf("%q came back as %q, %v", data, got, err)
+		}
+	})
+}
+
+// FuzzCheckObject: what is taken is an object that every reader reads alike.
+func FuzzCheckObject(f *testing.F) {
+	f.Add([]byte(`{"a":{"b":[1,{}]}}`))
+	f.Add([]byte(`{"a":1,"\u0061":2}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if oneloop.CheckObject(data) != nil {
+			return
+		}
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal(data, &m); err != nil {
+			t.Fatalf("%q was taken: %v", data, err)
+		}
+	})
+}
