@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -43,10 +42,19 @@ func New[In, Out any](name, doc string, fn func(context.Context, In) (Out, error
 
 type runFunc[In any] = func(context.Context, *oneloop.ToolUse, func(oneloop.Event), In) (*oneloop.ToolResult, error)
 
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
+// nameable reports whether every API takes name for a tool. It is no regular
+// expression because compiling that one takes longer than the rest of a start.
+func nameable(name string) bool {
+	for _, r := range name {
+		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-') {
+			return false
+		}
+	}
+	return 0 < len(name) && len(name) <= 64
+}
 
 func build[In any](name, doc string, schema json.RawMessage, run runFunc[In]) oneloop.Tool {
-	if !toolName().MatchString(name) {
+	if !nameable(name) {
 		panic(fmt.Sprintf("tool %q: a name has 1 to 64 letters, digits, _ or -", name))
 	}
 	// Made when first needed, to keep it out of the start of the program.
