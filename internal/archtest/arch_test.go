@@ -203,6 +203,9 @@ func TestNothingRunsBeforeMain(t *testing.T) {
 			if hasInit(t, src) {
 				t.Errorf("%s/%s has a func init: work is started by explicit calls in main", path, name)
 			}
+			for _, v := range compiledEarly(t, src) {
+				t.Errorf("%s/%s compiles a pattern for %s before main: put it into a sync.OnceValue", path, name, v)
+			}
 		}
 	}
 	if !hasInit(t, []byte("package x\nfunc init() {}\n")) || hasInit(t, []byte("package x\n// func init() is not here\ntype t int\nfunc (t) init() {}\n")) {
@@ -222,4 +225,67 @@ func hasInit(t *testing.T, src []byte) bool {
 		}
 	}
 	return false
+}
+
+// compiledEarly names the variables of a file whose pattern or template is
+// compiled when the program starts, whether or not it is ever used. What
+// stands in a function that is only kept is not run.
+func compiledEarly(t *testing.T, src []byte) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, d := range file.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		for _, s := range g.Specs {
+			v := s.(*ast.ValueSpec)
+			for _, x := range v.Values {
+				if compiles(x) {
+					found = append(found, v.Names[0].Name)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// compiles reports whether running x compiles a pattern or template.
+func compiles(x ast.Node) bool {
+	found := false
+	ast.Inspect(x, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			if f, ok := c.Fun.(*ast.FuncLit); ok && compiles(f.Body) {
+				found = true // the function is called at once
+			}
+			if s, ok := c.Fun.(*ast.SelectorExpr); ok {
+				of, ok := s.X.(*ast.Ident)
+				found = found || ok && of.Name == "regexp" && strings.Contains(s.Sel.Name, "Compile") || ok && of.Name == "template"
+			}
+		}
+		_, kept := n.(*ast.FuncLit)
+		return !kept
+	})
+	return found
+}
+
+func TestPatternsCompiledBeforeMainAreNoticed(t *testing.T) {
+	for src, want := range map[string]int{
+		"var x = regexp.MustCompile(`a`)":                                                  1,
+		"var (\n a = 1\n x, y = regexp.MustCompile(`a`), regexp.MustCompile(`b`)\n)":       2,
+		"var x = map[string]*regexp.Regexp{`a`: regexp.MustCompilePOSIX(`a`)}":             1,
+		"var x = func() *regexp.Regexp { return regexp.MustCompile(`a`) }()":               1,
+		"var x = template.Must(template.New(`a`).Parse(`b`))":                              1,
+		"var x = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`a`) })": 0,
+		"func f() { var x = regexp.MustCompile(`a`); _ = x }":                              0,
+		"var x = regexp.QuoteMeta(`a`)":                                                    0,
+	} {
+		if got := compiledEarly(t, []byte("package x\n"+src+"\n")); len(got) != want {
+			t.Errorf("%s: found %v, want %d", src, got, want)
+		}
+	}
 }
