@@ -43,15 +43,20 @@ func TestARequestHoldsWhatWasSetAndSaid(t *testing.T) {
 
 func TestARequestDoesNotChangeWhenTheConversationGoesOn(t *testing.T) {
 	var h oneloop.History
-	h.Append(t.Context(), oneloop.UserText("1"))
-	r := request(t, &h)
-	h.Append(t.Context(), oneloop.UserText("2"))
-	_ = append(r.Messages, oneloop.UserText("not in the history"))
-	if len(r.Messages) != 1 {
-		t.Errorf("the older request has %d messages", len(r.Messages))
-	}
-	if later := request(t, &h); later.Messages[1].Text() != "2" {
-		t.Errorf("the second message is %q", later.Messages[1].Text())
+	for n := range 20 { // the list of messages has room left behind many of these
+		h.Append(t.Context(), oneloop.UserText(fmt.Sprint(n)))
+		r := request(t, &h)
+		h.Append(t.Context(), oneloop.UserText("next"))
+		_ = append(r.Messages, oneloop.UserText("not in the history"))
+		if len(r.Messages) != 2*n+1 {
+			t.Errorf("the older request has %d messages", len(r.Messages))
+		}
+		if got := h.Last().Text(); got != "next" {
+			t.Errorf("the last message is %q", got)
+		}
+		if later := request(t, &h); later.Messages[2*n+1].Text() != "next" {
+			t.Errorf("message %d is %q", 2*n+1, later.Messages[2*n+1].Text())
+		}
 	}
 	all := h.Messages()
 	all[0] = nil

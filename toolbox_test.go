@@ -290,6 +290,18 @@ func TestAResultAToolGivesTwiceKeepsEachID(t *testing.T) {
 	}
 }
 
+func TestAnErrorIsNotWrittenIntoTheToolsOwnList(t *testing.T) {
+	room := make([]oneloop.Block, 1, 4)
+	room[0] = &oneloop.Text{Text: "so far"}
+	box := &oneloop.Toolbox{Tools: []oneloop.Tool{tool("t", func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		return &oneloop.ToolResult{Content: room}, errors.New("no")
+	})}}
+	answers(t, t.Context(), box, use("1", "t", "{}"))
+	if room[:2][1] != nil {
+		t.Errorf("the list went on with %+v", room[:2][1])
+	}
+}
+
 func TestEveryStartHasAnEnd(t *testing.T) {
 	box := &oneloop.Toolbox{Tools: []oneloop.Tool{tool("p", func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) { panic("x") })}}
 	open := 0

@@ -75,6 +75,7 @@ func TestBlocksOfOursHaveTheFormOfTheAPI(t *testing.T) {
 		`{"type":"tool_use","id":"t","name":"n","input":{}}`:                                                         &oneloop.ToolUse{ID: "t", Name: "n"},
 		`{"type":"tool_use","id":"t","name":"n","input":{"b": 1}}`:                                                   &oneloop.ToolUse{ID: "t", Name: "n", Input: []byte(`{"b": 1}`)},
 		`{"type":"tool_result","tool_use_id":"t","content":"x"}`:                                                     &oneloop.ToolResult{ID: "t", Content: []oneloop.Block{&oneloop.Text{Text: "x"}}, EndTurn: true, Details: 1},
+		`{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x","n":1}]}`:                      &oneloop.ToolResult{ID: "t", Content: []oneloop.Block{&oneloop.Text{Text: "x", Wire: oneloop.Wire{Raw: []byte(`{"type":"text","text":"x","n":1}`)}}}},
 		`{"type":"tool_result","tool_use_id":"t","content":[],"is_error":true}`:                                      &oneloop.ToolResult{ID: "t", IsError: true},
 		`{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`: &oneloop.ToolResult{ID: "t", Content: []oneloop.Block{&oneloop.Text{Text: "a"}, &oneloop.Text{Text: "b"}}},
 	} {
