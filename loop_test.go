@@ -108,7 +108,9 @@ func TestThereIsOneLoop(t *testing.T) {
 	for src, want := range map[string]int{
 		"package x\nfunc f() { for { m.Generate(ctx, r, e) } }":              1,
 		"package x\nfunc f() { for range 2 { g(func() { m.Generate() }) } }": 1,
+		"package x\nfunc f() { for m.Generate(ctx, r, e) {} }":               1,
 		"package x\nfunc f() { m.Generate(ctx, r, e) }":                      0,
+		"package x\nfunc f() { for range g(func() { m.Generate() }) {} }":    0,
 	} {
 		if got := generateInLoop(t, []byte(src)); got != want {
 			t.Errorf("%q: found %d, want %d", src, got, want)
@@ -123,17 +125,20 @@ func generateInLoop(t *testing.T, src []byte) int {
 		t.Fatal(err)
 	}
 	calls := map[ast.Node]bool{}
+	collect := func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			if s, ok := c.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Generate" {
+				calls[c] = true
+			}
+		}
+		return true
+	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		switch n.(type) {
-		case *ast.ForStmt, *ast.RangeStmt:
-			ast.Inspect(n, func(n ast.Node) bool {
-				if c, ok := n.(*ast.CallExpr); ok {
-					if s, ok := c.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Generate" {
-						calls[c] = true
-					}
-				}
-				return true
-			})
+		switch n := n.(type) {
+		case *ast.ForStmt:
+			ast.Inspect(n, collect)
+		case *ast.RangeStmt:
+			ast.Inspect(n.Body, collect) // what is ranged over is made once
 		}
 		return true
 	})
