@@ -10,6 +10,7 @@ require (
 require github.com/google/jsonschema-go v0.4.3
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/rivo/uniseg v0.4.7
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/pflag v1.1.0
