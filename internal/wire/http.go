@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -111,7 +110,6 @@ func Client(c *http.Client) *http.Client {
 	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
 		t = t.Clone()
 		t.DisableCompression = true // streams are decoded by Decode
-		t.WriteBufferSize = 64 << 10
 		out.Transport = t
 	}
 	out.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -124,15 +122,34 @@ func SetBody(req *http.Request, parts [][]byte) {
 	for _, p := range parts {
 		req.ContentLength += int64(len(p))
 	}
-	req.GetBody = func() (io.ReadCloser, error) {
-		readers := make([]io.Reader, len(parts))
-		for i, p := range parts {
-			readers[i] = bytes.NewReader(p)
-		}
-		return io.NopCloser(io.MultiReader(readers...)), nil
-	}
+	req.GetBody = func() (io.ReadCloser, error) { return &body{rest: parts}, nil }
 	req.Body, _ = req.GetBody() // never fails
 }
+
+// body reads parts as one. Each Read is as full as it can be, for each is a
+// packet on its way: a reader that stops at the end of every part sends a
+// short request in as many.
+type body struct {
+	rest [][]byte
+	done int // bytes of the first of rest
+}
+
+func (b *body) Read(p []byte) (n int, err error) {
+	for len(b.rest) > 0 {
+		k := copy(p[n:], b.rest[0][b.done:])
+		n, b.done = n+k, b.done+k
+		if b.done < len(b.rest[0]) {
+			return n, nil
+		}
+		b.rest, b.done = b.rest[1:], 0
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (b *body) Close() error { return nil }
 
 // Decode returns the body of an answer without its compression. It gives out
 // what has come as soon as the sender flushed it.

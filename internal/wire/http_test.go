@@ -146,6 +146,30 @@ func TestGzipIsGivenOutAsItWasFlushed(t *testing.T) {
 	}
 }
 
+func TestABodyInPartsIsReadInFullPieces(t *testing.T) {
+	req, err := http.NewRequest("POST", "http://h", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire.SetBody(req, [][]byte{[]byte("a"), []byte("bcd"), nil, []byte("ef"), nil})
+	var got []string
+	for p := make([]byte, 4); ; {
+		n, err := req.Body.Read(p)
+		if n > 0 {
+			got = append(got, string(p[:n]))
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff([]string{"abcd", "ef"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestABodyInPartsIsSentOnceAndAgain(t *testing.T) {
 	req, err := http.NewRequest("POST", "http://h", nil)
 	if err != nil {
