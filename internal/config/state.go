@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// makeState makes the state folder and tries whether it can be written. If
+// makeState makes the state folder and sees whether it can be written. If
 // not, the program works without one and the user is told once.
 func (l *loader) makeState(dir string) {
 	if dir == "" {
@@ -42,11 +42,7 @@ func (l *loader) usable(dir string) error {
 			return err
 		}
 	}
-	f, err := os.CreateTemp(dir, ".try-*")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return writable(dir)
 }
 
 // readUserEnv reads the user's config.env.
