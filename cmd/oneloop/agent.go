@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,7 +117,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 
 // newID names a session: when it began, and something nobody else has.
 func newID() string {
-	return time.Now().UTC().Format("20060102T150405-") + strings.ToLower(rand.Text()[:8])
+	return fmt.Sprintf("%s-%08x", time.Now().UTC().Format("20060102T150405"), rand.Uint32())
 }
 
 // spent is what the agent and its children used so far.
