@@ -70,12 +70,20 @@ func compacted(m Message) bool {
 // systemMessage checks a message of the operator between the others.
 func (g *gate) systemMessage(i int) {
 	all := g.req.Messages
-	if i == 0 || all[i-1].Role == "system" {
+	if i > 0 && all[i-1].Role == "assistant" && !endsInServerTool(all[i-1]) {
 		g.breach(RuleRoles, "messages.%d: a system message follows a user message", i)
 	}
 	if i+1 < len(all) && all[i+1].Role != "assistant" {
 		g.breach(RuleRoles, "messages.%d: a system message is last or followed by an assistant message", i)
 	}
+}
+
+func endsInServerTool(m Message) bool {
+	if len(m.Content) == 0 {
+		return false
+	}
+	kind := m.Content[len(m.Content)-1].Type
+	return kind == "server_tool_use" || strings.HasSuffix(kind, "_tool_result")
 }
 
 func (g *gate) content(sent *sentBlocks) {

@@ -95,6 +95,14 @@ var gateCases = []struct{ name, rule, bad, good string }{
 	{"a mark on reasoning", script.RuleCache, conversation(ask + `,` + assistant(`{"type":"thinking","thinking":"x","signature":"y","cache_control":{"type":"ephemeral"}},`+say("x")) + `,` + ask), conversation(ask)},
 	{"a small thinking budget", script.RuleParams, conversation(ask, `"thinking":{"type":"enabled","budget_tokens":1000}`), conversation(ask, `"thinking":{"type":"enabled","budget_tokens":1024}`)},
 	{"a thinking budget beyond the limit", script.RuleParams, conversation(ask, `"thinking":{"type":"enabled","budget_tokens":2000}`), conversation(ask, `"thinking":{"type":"adaptive"}`)},
+	{"thinking that is no object", script.RuleParams, conversation(ask, `"thinking":"on"`), conversation(ask, `"thinking":{"type":"adaptive"}`)},
+	{"thinking without a type", script.RuleParams, conversation(ask, `"thinking":{}`), conversation(ask, `"thinking":{"type":"disabled"}`)},
+	{"an unknown kind of thinking", script.RuleParams, conversation(ask, `"thinking":{"type":"deep"}`), conversation(ask, `"thinking":{"type":"between_tools"}`)},
+	{"a system message after the assistant's text", script.RuleRoles, conversation(ask + `,` + assistant(say("x")) + `,{"role":"system","content":"x"}`), conversation(ask + `,` + assistant(say("x")) + `,` + ask + `,{"role":"system","content":"x"}`)},
+	{"two system messages", script.RuleRoles, conversation(ask + `,{"role":"system","content":"x"},{"role":"system","content":"x"}`), conversation(ask + `,{"role":"system","content":"x"}`)},
+	{"a call in a result", script.RuleContent, conversation(ask + `,` + call + `,` + strings.Replace(answer, `"done"`, `[`+use+`]`, 1)), conversation(ask + `,` + call + `,` + answer)},
+	{"an image that is no base64", script.RuleContent, conversation(user(strings.Replace(pixel, "AAAA", "A?", 1))), conversation(user(pixel))},
+	{"an image from nowhere", script.RuleContent, conversation(user(`{"type":"image","source":{"type":"disk"}}`)), conversation(user(`{"type":"image","source":{"type":"url","url":"http://localhost/x.png"}}`))},
 	{"an unknown effort", script.RuleParams, conversation(ask, `"output_config":{"effort":"huge"}`), conversation(ask, `"output_config":{"effort":"xhigh"}`)},
 }
 
