@@ -1,10 +1,10 @@
-// Package looptest helps to test agents built with oneloop, and new models
-// and transcripts for it.
+// Package looptest helps to test agents built with oneloop, and new models,
+// transcripts and workspaces for it.
 //
 //   - [Script] is a model that plays replies without a network.
 //   - [Serve] starts a scripted and strict Messages API on loopback for the
 //     length of a test.
 //   - [Census] fails a test that leaves processes or goroutines behind.
-//   - [TestModel] and [TestTranscript] check the contracts of
-//     [oneloop.Model] and [oneloop.Transcript].
+//   - [TestModel], [TestTranscript] and [TestWorkspace] check the contracts of
+//     [oneloop.Model], [oneloop.Transcript] and [workspace.Workspace].
 package looptest
