@@ -8,6 +8,30 @@ import (
 	"oneloop"
 )
 
+// BenchmarkRun is what the loop itself costs: a turn of 100 calls of a tool
+// that does nothing, with a model that answers at once.
+func BenchmarkRun(b *testing.B) {
+	box := &oneloop.Toolbox{Tools: []oneloop.Tool{echo}}
+	call, end := calls(use("1", "echo", `{"command":"true"}`)), done("ok")
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		model := oneloop.ModelFunc(func(context.Context, *oneloop.Request, func(oneloop.Event)) (*oneloop.Message, error) {
+			if n++; n > 100 {
+				return end, nil
+			}
+			return call, nil
+		})
+		var h oneloop.History
+		if err := oneloop.Run(b.Context(), model, box, &h, ignore); err != nil {
+			b.Fatal(err)
+		}
+		if n != 101 {
+			b.Fatalf("the model was asked %d times", n)
+		}
+	}
+}
+
 // BenchmarkToolbox is what a call costs beside the tool itself.
 func BenchmarkToolbox(b *testing.B) {
 	box := &oneloop.Toolbox{Tools: []oneloop.Tool{echo}}

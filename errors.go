@@ -66,13 +66,16 @@ func (e *APIError) Error() string {
 		b.WriteString(": " + e.Type)
 	}
 	if e.Message != "" {
-		b.WriteString(": " + strings.Join(strings.Fields(e.Message), " "))
+		b.WriteString(": " + e.Message)
 	}
 	if e.RequestID != "" {
 		b.WriteString(" [request " + e.RequestID + "]")
 	}
-	return b.String()
+	return oneLine(b.String())
 }
+
+// oneLine makes every run of white space, ends of lines too, one space.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (e *APIError) Unwrap() []error {
 	var errs []error
@@ -105,7 +108,7 @@ func (e *RefusedError) Error() string {
 	if e.Explanation != "" {
 		s += ": " + e.Explanation
 	}
-	return s
+	return oneLine(s)
 }
 
 // TruncatedError ends a turn whose last message was cut at a limit of the
