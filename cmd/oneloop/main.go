@@ -64,7 +64,15 @@ func run(args []string) int {
 
 // end runs work under the signals that end a program and turns how it ended
 // into the exit code. A signal ends the program as that signal would.
-func (p *program) end(work func(context.Context) error, also ...os.Signal) int {
+//
+// A panic of ours becomes one line. By then everything that work deferred has
+// been done: the terminal is given back, what was started is ended.
+func (p *program) end(work func(context.Context) error, also ...os.Signal) (code int) {
+	defer func() {
+		if v := recover(); v != nil {
+			code = p.fail(fmt.Errorf("internal error: %v. Please report it, with what you did before", v))
+		}
+	}()
 	ignorePipes()
 	ctx, stop := tui.Signals(context.Background(), also...)
 	err := work(ctx)
