@@ -131,7 +131,7 @@ func (a *agent) spent() oneloop.Spend {
 func (p *program) first(a *agent) (*team.Broker, error) {
 	var err error
 	if a.scratch, err = os.MkdirTemp("", "oneloop-"); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make a folder for this run: %w; set TMPDIR to one that can be written", err)
 	}
 	a.own = true
 	link, _, err := team.Link(a.scratch)
