@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"oneloop"
 )
@@ -56,11 +57,11 @@ func (t *Terminal) Ask(ctx context.Context, q oneloop.Question) (oneloop.Answer,
 }
 
 // put shows the question that waits. The reader calls it when nothing is left
-// to read, so that no key of before is taken for an answer.
+// to read and nothing was typed for a moment, so that no key of before is taken for an answer.
 func (t *Terminal) put() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.next == nil {
+	if t.next == nil || time.Since(t.typed) < quiet {
 		return
 	}
 	t.ask, t.next = t.next, nil
@@ -155,6 +156,7 @@ func (q *question) key(t *Terminal, k key) {
 			t.render.note(yellow, t.words.again(q.Question))
 			return
 		}
+		t.said = time.Now()
 		t.render.note(dim, t.words.said(q.Question, a))
 		t.answer(a, nil)
 	case keyEOF:

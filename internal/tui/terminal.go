@@ -24,6 +24,12 @@ const (
 	// moreInput is how long is looked behind Enter for text that was pasted
 	// into a terminal without paste marks.
 	moreInput = 8 * time.Millisecond
+	// quiet is how long no key must come before a question is shown, so that
+	// a key pressed twice at one question is no answer to the next.
+	quiet = 150 * time.Millisecond
+	// stray is how long after an answer a second one is taken for the same
+	// key pressed too often, and not for a prompt.
+	stray = time.Second
 )
 
 // Terminal is a [Front] at a terminal: output scrolls, and below it stands
@@ -49,8 +55,10 @@ type Terminal struct {
 	stop   func(error)
 	next   *question // to be shown as soon as nothing typed is left unread
 	ask    *question
-	warned bool // Ctrl-C was pressed once
-	eof    bool // the person leaves once what they sent is done
+	typed  time.Time // when the last key came
+	said   time.Time // when the last answer was given
+	warned bool      // Ctrl-C was pressed once
+	eof    bool      // the person leaves once what they sent is done
 	left   bool
 	closed bool
 
@@ -126,14 +134,16 @@ func (t *Terminal) refresh() {
 
 // read turns what comes from the terminal into keys until Close.
 func (t *Terminal) read() {
+	defer func() {
+		if v := recover(); v != nil {
+			_ = t.release() // the panic is what is reported
+			panic(v)
+		}
+	}()
 	var d decoder
 	buf := make([]byte, 64<<10)
 	for {
-		limit := time.Duration(-1)
-		if d.waiting() && !d.in {
-			limit = loneEscape
-		}
-		n, err := t.src.read(buf, limit)
+		n, err := t.src.read(buf, t.patience(&d))
 		select {
 		case <-t.quit:
 			return
@@ -162,6 +172,19 @@ func (t *Terminal) read() {
 	}
 }
 
+// patience is how long the next read may take; negative: for ever.
+func (t *Terminal) patience(d *decoder) time.Duration {
+	if d.waiting() && !d.in {
+		return loneEscape
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.next == nil {
+		return -1
+	}
+	return max(0, quiet-time.Since(t.typed))
+}
+
 // take does what keys say. Enter with more text behind it in one piece is a
 // line of a paste, and so is every other of that piece.
 func (t *Terminal) take(keys []key) {
@@ -170,8 +193,13 @@ func (t *Terminal) take(keys []key) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.typed = time.Now()
 	burst := false
 	for i, k := range keys {
+		if t.ask != nil { // an answer is no paste
+			t.key(k)
+			continue
+		}
 		if k.code == keyEnter && i+1 < len(keys) && (keys[i+1].code == keyText || keys[i+1].code == keyEnter) {
 			burst = true
 		}
@@ -246,6 +274,10 @@ func (t *Terminal) send() {
 	if strings.TrimSpace(text) == "" {
 		t.eof = t.eof || t.o.LeaveOnBlank
 		t.notify()
+		return
+	}
+	if _, answer := t.words.parse(oneloop.Question{}, text); answer && time.Since(t.said) < stray {
+		t.input.clear()
 		return
 	}
 	if err := t.recall.add(text); err != nil {
