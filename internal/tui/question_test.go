@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 
 	"oneloop"
@@ -23,6 +24,7 @@ type person struct {
 	pty   *os.File
 	mu    sync.Mutex
 	all   bytes.Buffer
+	emu   *vt.Emulator // what the terminal shows
 	more  chan struct{}
 }
 
@@ -39,7 +41,7 @@ func sit(t *testing.T) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &person{t: t, front: front, pty: ptmx, more: make(chan struct{}, 1)}
+	p := &person{t: t, front: front, pty: ptmx, emu: vt.NewEmulator(80, 24), more: make(chan struct{}, 1)}
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		buf := make([]byte, 4096)
@@ -50,6 +52,7 @@ func sit(t *testing.T) *person {
 			}
 			p.mu.Lock()
 			p.all.Write(buf[:n])
+			p.emu.Write(buf[:n])
 			p.mu.Unlock()
 			select {
 			case p.more <- struct{}{}:
