@@ -14,6 +14,7 @@ import (
 	"oneloop"
 	"oneloop/budget"
 	"oneloop/internal/config"
+	"oneloop/internal/tui"
 	"oneloop/model"
 	"oneloop/model/anthropic"
 	"oneloop/model/catalog"
@@ -312,8 +313,7 @@ func plain(err error) error {
 // load reads the settings. ask is for the one question about the folder's
 // .env; nil means that nobody is there.
 func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
-	var err error
-	p.settings, err = config.Load(ctx, config.Input{
+	settings, err := config.Load(ctx, config.Input{
 		Flags: config.Flags{
 			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox, Trust: p.opts.trust,
 		},
@@ -322,6 +322,7 @@ func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
 	if err != nil {
 		return err
 	}
+	p.settings, p.words = settings, tui.Messages(settings.Language)
 	if !p.settings.HasCredential() {
 		fmt.Fprint(p.stderr, p.words.NoKey)
 		for _, n := range p.settings.Notices {

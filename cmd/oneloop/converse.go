@@ -21,7 +21,7 @@ func (p *program) converse(ctx context.Context) error {
 	if err := p.checkTools(); err != nil {
 		return err
 	}
-	if err := p.load(ctx, dir, p.askOnce); err != nil {
+	if err := p.load(ctx, dir, p.askTrust(dir)); err != nil {
 		return err
 	}
 	a, err := p.newAgent(spec{dir: dir})
@@ -50,14 +50,20 @@ func (p *program) converse(ctx context.Context) error {
 	return errors.Join(c.run(ctx), done())
 }
 
-// askOnce puts one question before the conversation begins.
-func (p *program) askOnce(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
-	front, err := tui.Open(tui.Options{In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable})
-	if err != nil {
-		return oneloop.Answer{}, err
+// askTrust puts the question about the .env of dir, in the user's language,
+// before the conversation begins.
+func (p *program) askTrust(dir string) oneloop.Ask {
+	return func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
+		front, err := tui.Open(tui.Options{In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable})
+		if err != nil {
+			return oneloop.Answer{}, err
+		}
+		defer front.Close()
+		q.Title = fmt.Sprintf(p.words.TrustTitle, filepath.Join(dir, ".env"))
+		q.Detail = fmt.Sprintf(p.words.TrustDetail, q.Detail)
+		q.Reason = p.words.TrustReason
+		return front.Ask(ctx, q)
 	}
-	defer front.Close()
-	return front.Ask(ctx, q)
 }
 
 // historyFile keeps prompts between runs; empty when nothing can be kept.

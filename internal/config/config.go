@@ -26,8 +26,8 @@ type Input struct {
 	Environ []string // as os.Environ gives it
 	Dir     string   // the folder that is worked in, absolute
 
-	// Ask is used for the trust question. Nil means that nobody is there to
-	// answer it.
+	// Ask is used for the trust question, whose Detail names the variables
+	// the file sets, one a line. Nil means that nobody is there to answer it.
 	Ask oneloop.Ask
 }
 

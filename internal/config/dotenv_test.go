@@ -42,7 +42,7 @@ func TestADotEnvIsUsedOnceTheUserSaysSo(t *testing.T) {
 	if err != nil || q.Kind != "trust" {
 		t.Errorf("%+v, %v", q, err)
 	}
-	for _, want := range []string{p, "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, MODEL_ID"} {
+	for _, want := range []string{p, "ANTHROPIC_API_KEY\nANTHROPIC_BASE_URL\nMODEL_ID"} {
 		if !strings.Contains(q.Title+q.Detail, want) {
 			t.Errorf("the question does not name %s: %s", want, b)
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,7 +104,7 @@ func (l *loader) trusted(ctx context.Context, data []byte, names []string) (bool
 	answer, err := l.Ask(ctx, oneloop.Question{
 		Kind:   "trust",
 		Title:  "Use the settings in " + oneLine(l.dotenv) + "?",
-		Detail: fmt.Sprintf("%s sets %s.", oneLine(l.dotenv), list),
+		Detail: strings.Join(names, "\n"),
 		Reason: "whoever wrote this folder wrote that file; it decides whose key is used and where requests go",
 	})
 	if ctx.Err() != nil {

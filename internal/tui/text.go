@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"oneloop"
@@ -13,8 +12,6 @@ import (
 // this package holds all tables to the same arguments. Error values, logs,
 // JSON and what the model reads stay English and are not in here.
 type Text struct {
-	Lang string // "en", "zh"
-
 	// The command line.
 	Usage         string // the whole help screen
 	Version       string // version, Go version, platform
@@ -29,16 +26,12 @@ type Text struct {
 	PromptNUL     string
 	PromptUTF8    string
 	NoKey         string // the ways to go on
-	NoKeyFor      string // model, variable
-	UnknownModel  string // model
 	BadFile       string // file, error
 	BadDir        string // folder, error
 	StdinSilent   string // number of bytes
 	NoBash        string
 	TraceFile     string // file, error
-	BothKeys      string
 	SandboxNone   string
-	ChildRefused  string // error
 	ErrorLine     string // error
 	HintAuth      string
 	HintBilling   string
@@ -52,14 +45,9 @@ type Text struct {
 	HintLimit     string // flag that raises it
 
 	// Trust.
-	TrustTitle   string // file
-	TrustDetail  string // list of variables, one a line
-	TrustReason  string
-	EnvIgnored   string // file
-	EnvUnread    string // file, error
-	EnvRefused   string // variable, file
-	EnvURLNoKey  string // variable, file
-	TrustedSaved string // folder
+	TrustTitle  string // file
+	TrustDetail string // list of variables, one a line
+	TrustReason string
 
 	// The conversation.
 	Welcome       string // version, model, folder
@@ -68,7 +56,6 @@ type Text struct {
 	UnknownSlash  string // command
 	Cleared       string
 	NoCost        string
-	Bye           string
 	Interrupting  string
 	Interrupted   string
 	LeaveAgain    string
@@ -79,21 +66,20 @@ type Text struct {
 	HistoryFailed string // file, error
 
 	// Questions.
-	AskYes     string
-	AskNo      string
-	AskAlways  string // rule
-	AskAgain   string
-	AskAgainA  string
-	AskReason  string // reason
-	AskGone    string
-	AskHidden  string // number of bytes left out
-	WordsYes   string // what counts as an answer, separated by spaces
-	WordsNo    string
-	WordsAll   string
-	AnswerYes  string
-	AnswerNo   string
-	AnswerAll  string // rule
-	AskWithout string // tool or title
+	AskYes    string
+	AskNo     string
+	AskAlways string // rule
+	AskAgain  string
+	AskAgainA string
+	AskReason string // reason
+	AskGone   string
+	AskHidden string // number of bytes left out
+	WordsYes  string // what counts as an answer, separated by spaces
+	WordsNo   string
+	WordsAll  string
+	AnswerYes string
+	AnswerNo  string
+	AnswerAll string // rule
 
 	// Events.
 	Thinking    string
@@ -103,8 +89,6 @@ type Text struct {
 	DeniedRule  string // rule
 	DeniedAlone string // rule
 	LimitHit    string // what, used, limit
-	Failed      string
-	NoAnswer    string
 	ChildBegins string // agent, first line of the prompt
 	ChildDone   string // agent
 	ChildFailed string // agent, error
@@ -125,32 +109,13 @@ type Text struct {
 	DemoRequests string // number of requests, number of commands
 }
 
-// Messages returns the table for lang, a value of [Language]; English for a
-// language there is no table for.
+// Messages returns the table for lang, "en" or "zh"; English for a language there
+// is no table for.
 func Messages(lang string) *Text {
 	if lang == "zh" {
 		return &chinese
 	}
 	return &english
-}
-
-// Language picks the language from the environment: ONELOOP_LANG over LC_ALL
-// over LC_MESSAGES over LANG. The first that is not empty decides, "C" and
-// "POSIX" and everything unknown mean English.
-func Language(env func(string) string) string {
-	for _, name := range []string{"ONELOOP_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
-		v := strings.ToLower(env(name))
-		if v == "" {
-			continue
-		}
-		base, _, _ := strings.Cut(v, ".")
-		base, _, _ = strings.Cut(strings.ReplaceAll(base, "-", "_"), "_")
-		if base == "zh" || base == "chinese" {
-			return "zh"
-		}
-		return "en"
-	}
-	return "en"
 }
 
 // Cost is the line that says what was used so far.
