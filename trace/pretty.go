@@ -27,6 +27,13 @@ func NewPretty(w io.Writer, secrets ...string) *Pretty {
 	return &Pretty{output: newOutput(w, secrets)}
 }
 
+// Forget begins a new conversation: what was said before is printed no more.
+func (p *Pretty) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.messages = nil
+}
+
 // Event prints what is to be seen of e.
 func (p *Pretty) Event(e oneloop.Event) {
 	p.mu.Lock()

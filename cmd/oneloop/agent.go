@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -83,16 +82,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	}
 
 	prof := p.profile(info.Root)
-	box := &oneloop.Toolbox{Tools: s.tools, Aliases: prof.aliases}
-	if box.Tools == nil {
-		bash := tool.Bash(ws, tool.BashOptions{Attach: s.broker.Attach, SpillDir: a.scratch})
-		gate := policy.Gate(policy.GateOptions{Mode: p.settings.Mode, Dir: info.Root, Home: home(p.env)})
-		box.Tools = []oneloop.Tool{gate(bash)}
-	}
-	defs := prof.defs(box)
-	if s.tools != nil {
-		defs = box.Defs()
-	}
+	box, defs := p.tools(s, prof, ws, a)
 	for _, d := range defs {
 		a.offered = append(a.offered, d.Name)
 	}
@@ -114,6 +104,19 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	}
 	a.Session = a.build()
 	return a, nil
+}
+
+// tools are the agent's and what the model is told of them. What is written
+// here first is asked last: policy is outside of everything else.
+func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) (*oneloop.Toolbox, []oneloop.ToolDef) {
+	box := &oneloop.Toolbox{Tools: s.tools, Aliases: prof.aliases}
+	if s.tools != nil {
+		return box, box.Defs()
+	}
+	bash := tool.Bash(ws, tool.BashOptions{Attach: s.broker.Attach, SpillDir: a.scratch})
+	gate := policy.Gate(policy.GateOptions{Mode: p.settings.Mode, Dir: a.dir, Home: p.home()})
+	box.Tools = []oneloop.Tool{gate(bash)}
+	return box, prof.defs(box)
 }
 
 // newID names a session: when it began, and something nobody else has.
@@ -142,12 +145,17 @@ func (p *program) first(a *agent) (*team.Broker, error) {
 	return team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode}), nil
 }
 
-// Close takes away what the agent made outside of its folder.
+// Close ends the session and takes away what the agent made outside of its
+// folder.
 func (a *agent) Close() error {
-	if !a.own {
-		return nil
+	var err error
+	if a.Session != nil {
+		err = a.Session.Close(context.Background())
 	}
-	return os.RemoveAll(a.scratch)
+	if a.own {
+		err = errors.Join(err, os.RemoveAll(a.scratch))
+	}
+	return err
 }
 
 // adapter speaks to the model's API.
@@ -272,12 +280,10 @@ func withInput(prompt string, input []byte) string {
 	return prompt + "\n\n<stdin>\n" + strings.TrimSuffix(string(input), "\n") + "\n</stdin>"
 }
 
-// home is the home folder of commands.
-func home(env []string) string {
-	for _, kv := range slices.Backward(env) {
-		if h, ok := strings.CutPrefix(kv, "HOME="); ok && filepath.IsAbs(h) {
-			return h
-		}
+// home is the home folder of commands, empty when it is unknown.
+func (p *program) home() string {
+	if h := p.variable("HOME"); filepath.IsAbs(h) {
+		return h
 	}
 	return ""
 }

@@ -335,6 +335,8 @@ func TestCaseTerm04StdinIsNeverWaitedForForEver(t *testing.T) {
 	p.stdin = r
 	if o := p.done("go on"); o.took > 4*time.Second {
 		t.Errorf("an open and silent pipe was waited for, %v", o.took)
+	} else {
+		contains(t, o.stderr, "stdin fell silent after 0 bytes")
 	}
 	if o := p.run(); o.code != exitUsage || o.took > 4*time.Second {
 		t.Errorf("no task and a silent pipe: exit code %d after %v", o.code, o.took)

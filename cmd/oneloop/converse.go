@@ -13,7 +13,7 @@ import (
 )
 
 // converse talks with the user until they leave.
-func (p *program) converse(ctx context.Context) error {
+func (p *program) converse(ctx context.Context) (err error) {
 	dir, err := p.folder()
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (p *program) converse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer func() { err = errors.Join(err, a.Close()) }()
 	front, err := tui.Open(tui.Options{
 		In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable,
 		History: p.historyFile(), LeaveOnBlank: p.profile(a.dir).leaveOn,
@@ -37,7 +37,7 @@ func (p *program) converse(ctx context.Context) error {
 		return err
 	}
 	defer front.Close()
-	show, done, err := p.tracer(a, front)
+	traced, err := p.tracer(a, front)
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (p *program) converse(ctx context.Context) error {
 	for _, n := range p.notices() {
 		front.Say(n)
 	}
-	c := &conversation{program: p, agent: a, front: front, hear: show}
-	return errors.Join(c.run(ctx), done())
+	c := &conversation{program: p, agent: a, front: front, trace: traced}
+	return errors.Join(c.run(ctx), traced.done())
 }
 
 // askTrust puts the question about the .env of dir, in the user's language,
@@ -79,7 +79,7 @@ type conversation struct {
 	*program
 	agent *agent
 	front tui.Front
-	hear  func(oneloop.Event)
+	trace tracer
 }
 
 func (c *conversation) run(ctx context.Context) error {
@@ -112,7 +112,7 @@ func (c *conversation) run(ctx context.Context) error {
 // turn takes one turn. Its error ends the conversation.
 func (c *conversation) turn(ctx context.Context, line string) error {
 	turn, end := c.front.Turn(ctx)
-	err := c.listen(turn, c.agent, []oneloop.Block{&oneloop.Text{Text: line}}, c.front.Show, c.hear)
+	err := c.listen(turn, c.agent, []oneloop.Block{&oneloop.Text{Text: line}}, c.front.Show, c.trace.show)
 	end()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -135,6 +135,7 @@ func (c *conversation) command(line string) {
 		c.front.Say(c.words.Help)
 	case "/clear":
 		c.agent.Session = c.agent.build()
+		c.trace.clear()
 		c.front.Say(c.words.Cleared)
 	case "/cost":
 		c.front.Say(c.words.Cost(c.agent.spent()))

@@ -85,21 +85,21 @@ func (p *program) play(ctx context.Context, dir string) error {
 }
 
 // scene plays one scene and shows it as a conversation would.
-func (p *program) scene(ctx context.Context, dir string, s scene) error {
+func (p *program) scene(ctx context.Context, dir string, s scene) (err error) {
 	a, err := p.newAgent(spec{dir: dir, system: s.system, tools: s.tools})
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	show, done, err := p.tracer(a, p.stderr)
+	defer func() { err = errors.Join(err, a.Close()) }()
+	traced, err := p.tracer(a, p.stderr)
 	if err != nil {
 		return err
 	}
 	progress := tui.NewProgress(p.stdout, tui.ProgressOptions{
 		Words: p.words, Color: tui.Color(p.stdout, p.variable), Columns: tui.Columns(p.stdout), Talk: true,
 	})
-	err = p.listen(ctx, a, []oneloop.Block{&oneloop.Text{Text: s.prompt}}, progress.Show, show)
-	return errors.Join(err, progress.Err(), done())
+	err = p.listen(ctx, a, []oneloop.Block{&oneloop.Text{Text: s.prompt}}, progress.Show, traced.show)
+	return errors.Join(err, progress.Err(), traced.done())
 }
 
 // enter waits for a line.

@@ -8,6 +8,7 @@ import (
 
 	"oneloop"
 	"oneloop/internal/config"
+	"oneloop/internal/tui"
 )
 
 // Exit codes, as `oneloop help` lists them.
@@ -72,13 +73,15 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// explain is the error with what to do about it.
+// explain is the error with what to do about it, on one line. Errors may quote
+// what a model or a server said, and several may be joined.
 func (p *program) explain(err error) string {
+	text := tui.Visible(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 	hint := p.hint(err)
 	if hint == "" {
-		return err.Error()
+		return text
 	}
-	return strings.TrimSuffix(err.Error(), ".") + ". " + hint
+	return strings.TrimSuffix(text, ".") + ". " + hint
 }
 
 func (p *program) hint(err error) string {

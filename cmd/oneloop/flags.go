@@ -15,10 +15,11 @@ import (
 
 // options are what the command line says.
 type options struct {
-	command string // a reserved word, empty for a task or a conversation
-	prompt  string // the words that are not flags
-	force   bool   // -p or --: the words are a prompt whatever they are
-	given   bool   // there were words, maybe empty ones
+	command string   // a reserved word, empty for a task or a conversation
+	prompt  string   // the words that are not flags
+	force   bool     // -p or --: the words are a prompt whatever they are
+	given   bool     // there were words, maybe empty ones
+	flags   []string // that were given, as they are written
 
 	model        string
 	effort       string
@@ -79,6 +80,7 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, flagError(err, words)
 	}
+	f.Visit(func(g *pflag.Flag) { o.flags = append(o.flags, "--"+g.Name) })
 	if f.Changed("trace") && o.trace == "" {
 		return nil, usagef(words.FlagValue, "--trace", "", "--trace, --trace=FILE")
 	}
@@ -131,7 +133,7 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 
 var (
 	outputFormats = []string{"text", "json", "stream-json"}
-	sandboxes     = []string{"auto", "ns", "bwrap", "ll", "none"}
+	sandboxes     = []string{"auto", "none"}
 )
 
 func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {

@@ -11,6 +11,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
@@ -115,8 +117,13 @@ func version() string {
 	return info.Main.Version
 }
 
-// subtask hands the task to the agent whose command this runs in.
+// subtask hands the task to the agent whose command this runs in. Model, tools
+// and limits are that agent's.
 func (p *program) subtask(fd int) int {
+	unused := slices.DeleteFunc(p.opts.flags, func(f string) bool { return f == "--print" || f == "--directory" || f == "--yes" })
+	if len(unused) > 0 {
+		fmt.Fprintf(p.stderr, "oneloop: "+p.words.ChildFlags+"\n", strings.Join(unused, ", "))
+	}
 	var code int
 	end := p.end(func(ctx context.Context) error {
 		var err error

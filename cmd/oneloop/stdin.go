@@ -48,7 +48,7 @@ func (p *program) prompt() (text, notice string, err error) {
 	if piped(p.stdin) {
 		wait := nextByte
 		if !p.opts.given {
-			wait = 0 // the pipe is the task, whenever it comes
+			wait = 0 // the pipe is the task, however long it takes once it has begun
 		}
 		input, cut, err := readInput(p.stdin, firstByte, wait)
 		if err != nil {
@@ -122,7 +122,7 @@ func readInput(r *os.File, first, next time.Duration) (input []byte, cut bool, e
 				timer.Reset(next)
 			}
 		case <-timer.C:
-			return all.Bytes(), all.Len() > 0, nil
+			return all.Bytes(), true, nil
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // task works on one task: the final answer on stdout and nothing else,
 // progress on stderr.
-func (p *program) task(ctx context.Context) error {
+func (p *program) task(ctx context.Context) (err error) {
 	dir, err := p.folder()
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (p *program) task(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer func() { err = errors.Join(err, a.Close()) }()
 	progress := tui.NewProgress(p.stderr, tui.ProgressOptions{
 		Words: p.words, Color: tui.Color(p.stderr, p.variable), Columns: tui.Columns(p.stderr), Quiet: !tui.IsTerminal(p.stderr),
 	})
@@ -45,16 +45,16 @@ func (p *program) task(ctx context.Context) error {
 		}
 	}
 	out := p.output(a)
-	show, done, err := p.tracer(a, p.stderr)
+	traced, err := p.tracer(a, p.stderr)
 	if err != nil {
 		return err
 	}
 	var said answer
-	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, show)
+	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, traced.show)
 	if err == nil {
 		err = said.denied()
 	}
-	return errors.Join(err, out.end(said.text(), err), done())
+	return errors.Join(err, out.end(said.text(), err), traced.done())
 }
 
 // listen runs a turn and hands every event to all who listen.
@@ -167,24 +167,31 @@ func (p *program) output(a *agent) output {
 	}}
 }
 
-// tracer is what --trace asks for: the loop on w, or the events in a file.
-func (p *program) tracer(a *agent, w io.Writer) (show func(oneloop.Event), done func() error, err error) {
+// tracer is what --trace asks for.
+type tracer struct {
+	show  func(oneloop.Event)
+	clear func()       // a new conversation begins
+	done  func() error // says what could not be written
+}
+
+// tracer shows the loop on w, or keeps the events in a file.
+func (p *program) tracer(a *agent, w io.Writer) (tracer, error) {
 	switch p.opts.trace {
 	case "":
-		return func(oneloop.Event) {}, func() error { return nil }, nil
+		return tracer{func(oneloop.Event) {}, func() {}, func() error { return nil }}, nil
 	case "-":
 		t := trace.NewPretty(w, p.settings.Secrets()...)
-		return t.Event, t.Err, nil
+		return tracer{t.Event, t.Forget, t.Err}, nil
 	}
 	f, err := os.OpenFile(p.opts.trace, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, nil, &codeError{exitConfig, fmt.Errorf(p.words.TraceFile, p.opts.trace, plain(err))}
+		return tracer{}, &codeError{exitConfig, fmt.Errorf(p.words.TraceFile, p.opts.trace, plain(err))}
 	}
 	t := trace.NewLines(f, a.id, p.settings.Secrets()...)
-	return t.Event, func() error {
+	return tracer{t.Event, func() {}, func() error {
 		if err := errors.Join(t.Err(), f.Close()); err != nil {
 			return fmt.Errorf(p.words.TraceFile, p.opts.trace, err)
 		}
 		return nil
-	}, nil
+	}}, nil
 }

@@ -32,6 +32,7 @@ type Text struct {
 	NoBash        string
 	TraceFile     string // file, error
 	SandboxNone   string
+	ChildFlags    string // flags
 	ErrorLine     string // error
 	HintAuth      string
 	HintBilling   string

@@ -60,6 +60,7 @@ Exit code
 	NoBash:        "bash was not found; install it (apt-get install bash, brew install bash) or put its folder into PATH",
 	TraceFile:     "cannot write the trace to %s: %v; name another file with --trace=FILE",
 	SandboxNone:   "no sandbox: commands run with your rights; only the danger list stands between the model and your files",
+	ChildFlags:    "not used in a subtask, where the agent above decides: %s",
 	ErrorLine:     "error: %v",
 	HintAuth:      "The key was refused. Check that it is complete, still valid, and made for this address (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).",
 	HintBilling:   "The account cannot pay for this request; top it up or use another key.",
@@ -68,7 +69,7 @@ Exit code
 	HintNotAPI:    "What answered at %s is not the Messages API. Check ANTHROPIC_BASE_URL; a login page or a proxy may be in between.",
 	HintBusy:      "The API is busy; try again in a moment.",
 	HintTooLong:   "Begin a new conversation (/clear), or give less at once: long texts go into a file that the task names.",
-	HintRefused:   "The model refused. Say the task differently or choose another model with --model.",
+	HintRefused:   "Say the task differently or choose another model with --model.",
 	HintTruncated: "The reply was cut at the output limit; ask for it in smaller parts.",
 	HintLimit:     "What was done so far stays done. %s sets the limit.",
 	NoKey: `oneloop needs a model to talk to. Four ways to go on:

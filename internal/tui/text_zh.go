@@ -60,6 +60,7 @@ var chinese = Text{
 	NoBash:        "找不到 bash；请先安装（apt-get install bash 或 brew install bash），或把它所在的目录加入 PATH",
 	TraceFile:     "无法把记录写入 %s：%v；请用 --trace=文件 换一个文件",
 	SandboxNone:   "没有沙箱：命令以你的身份执行，只有危险命令清单在保护你的文件",
+	ChildFlags:    "在子任务里不起作用，由上层智能体决定：%s",
 	ErrorLine:     "出错：%v",
 	HintAuth:      "密钥被拒绝。请检查它是否完整、是否过期、是否属于这个地址（ANTHROPIC_API_KEY、ANTHROPIC_BASE_URL）。",
 	HintBilling:   "账户余额不足以完成这次请求；请充值或换一个密钥。",
@@ -68,7 +69,7 @@ var chinese = Text{
 	HintNotAPI:    "%s 返回的不是 Messages API 的内容。请检查 ANTHROPIC_BASE_URL；中间可能隔着登录页或代理。",
 	HintBusy:      "服务繁忙，请稍后再试。",
 	HintTooLong:   "请开始新的对话（/clear），或一次少给一些：长文本放进文件，在任务里写上文件名。",
-	HintRefused:   "模型拒绝了。请换一种说法，或用 --model 换一个模型。",
+	HintRefused:   "请换一种说法，或用 --model 换一个模型。",
 	HintTruncated: "回答因长度上限被截断；请分成几部分来问。",
 	HintLimit:     "已做的不会撤销。限额由 %s 设定。",
 	NoKey: `oneloop 需要一个模型才能工作。有四种办法：
