@@ -95,3 +95,14 @@ func TestWhatIsTypedStaysBelowWhatIsShown(t *testing.T) {
 		return s == "你好，world\nsecond line␛[2J\n> 下一个 question" && x == 17 && y == 2
 	})
 }
+
+func TestANarrowerTerminalLosesNoOutput(t *testing.T) {
+	p := sit(t)
+	p.front.Say("one\ntwo\nthree")
+	p.types("thirty cells of text are here")
+	p.sees("here")
+	p.resize(10, 12)
+	p.shows("both", func(s string, _, _ int) bool {
+		return strings.HasPrefix(s, "one\ntwo\nthree\n") && strings.HasSuffix(strings.ReplaceAll(s, "\n", ""), "> thirty cells of text are here")
+	})
+}

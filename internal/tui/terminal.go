@@ -470,23 +470,24 @@ func (t *Terminal) signal(s os.Signal) {
 	t.refresh()
 }
 
-// rewrap draws anew for another size. How the terminal has wrapped what stood
-// there is not known, so that the rows are left and drawn again below.
+// rewrap draws anew for another size. Some terminals wrap the rows that no
+// longer fit, others cut them. To go up as if they were wrapped would delete
+// output where they are not, so that where they are a piece of the old input
+// may stay above the new one.
 func (t *Terminal) rewrap() {
 	old := t.screen.width
 	t.resize()
-	if t.screen.drawn && t.screen.width != old {
-		t.screen.drawn = false
-		// The rows as the terminal has them now, from the cursor up.
-		up := 0
-		for _, r := range t.screen.live.rows[:t.screen.live.r] {
-			up += max(1, (cellsOf(r)+t.screen.width-1)/t.screen.width)
-		}
-		up += t.screen.live.c / t.screen.width
-		t.screen.up(up)
-		t.screen.buf.WriteString("\r\x1b[J")
-		t.screen.line, t.screen.col = t.screen.line[:0], 0
+	if t.screen.width == old {
+		return
 	}
+	if t.screen.drawn {
+		t.screen.drawn = false
+		t.screen.up(t.screen.live.r)
+		t.screen.buf.WriteString("\r\x1b[J")
+	} else if t.screen.col > 0 {
+		t.screen.buf.WriteString("\r\n")
+	}
+	t.screen.line, t.screen.col = t.screen.line[:0], 0
 }
 
 // IsTerminal reports whether f is a terminal.
