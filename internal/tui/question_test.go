@@ -174,3 +174,29 @@ func TestCtrlCAtAQuestionStopsTheTurnAndIsNoAnswer(t *testing.T) {
 		t.Errorf("the turn ended with %v", got)
 	}
 }
+
+func TestAPasteThatRunsWhenAQuestionComesIsKept(t *testing.T) {
+	p := sit(t)
+	p.types("\x1b[200~first half, ")
+	a := p.asks(t.Context(), "go?")
+	p.types("y\rsecond half\x1b[201~")
+	p.sees("go?")
+	p.types("n\r")
+	if got := <-a; got.Allow {
+		t.Errorf("the answer is %+v", got)
+	}
+	p.types("\r")
+	if got, err := p.front.Prompt(t.Context()); err != nil || got != "first half, y\nsecond half" {
+		t.Errorf("the prompt is %q, %v", got, err)
+	}
+}
+
+func TestAPasteWhoseEndIsLostEndsByItself(t *testing.T) {
+	p := sit(t)
+	p.types("\x1b[200~lost end")
+	p.sees("lost end")
+	p.types("\r")
+	if got, err := p.front.Prompt(t.Context()); err != nil || got != "lost end" {
+		t.Errorf("the prompt is %q, %v", got, err)
+	}
+}

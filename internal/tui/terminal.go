@@ -24,6 +24,9 @@ const (
 	// moreInput is how long is looked behind Enter for text that was pasted
 	// into a terminal without paste marks.
 	moreInput = 8 * time.Millisecond
+	// pasteEnds is how long a paste may be silent before its end counts as
+	// lost; without it no key would ever be one again.
+	pasteEnds = 2 * time.Second
 	// quiet is how long no key must come before a question is shown, so that
 	// a key pressed twice at one question is no answer to the next.
 	quiet = 150 * time.Millisecond
@@ -141,6 +144,7 @@ func (t *Terminal) read() {
 		}
 	}()
 	var d decoder
+	var last time.Time // when bytes came
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := t.src.read(buf, t.patience(&d))
@@ -149,9 +153,15 @@ func (t *Terminal) read() {
 			return
 		default:
 		}
+		if n > 0 {
+			last = time.Now()
+		}
 		keys := d.feed(buf[:n])
 		if n == 0 && err == nil {
 			keys = d.flush()
+			if d.in && time.Since(last) >= pasteEnds {
+				keys = d.cut()
+			}
 		}
 		for err == nil && len(keys) > 0 && keys[len(keys)-1].code == keyEnter {
 			if n, err = t.src.read(buf, moreInput); n == 0 {
@@ -166,7 +176,7 @@ func (t *Terminal) read() {
 			t.mu.Unlock()
 			return
 		}
-		if n == 0 {
+		if n == 0 && !d.in {
 			t.put()
 		}
 	}
@@ -174,7 +184,10 @@ func (t *Terminal) read() {
 
 // patience is how long the next read may take; negative: for ever.
 func (t *Terminal) patience(d *decoder) time.Duration {
-	if d.waiting() && !d.in {
+	if d.in {
+		return pasteEnds
+	}
+	if d.waiting() {
 		return loneEscape
 	}
 	t.mu.Lock()
