@@ -114,7 +114,7 @@ func TestTheStrongerSourceWins(t *testing.T) {
 		{"project", filepath.Join(w.dir, ".oneloop/settings.json"), func() { w.write(w.dir, ".oneloop/settings.json", `{"model":"project"}`) }},
 		{"local", local, func() { w.write(w.dir, ".oneloop/settings.local.json", `{"model":"local"}`) }},
 		{"user", filepath.Join(w.home, ".config/oneloop/settings.json"), func() { w.user("settings.json", `{"model":"user"}`) }},
-		{"userenv", filepath.Join(w.home, ".config/oneloop/config.env"), func() { w.user("config.env", "MODEL_ID=userenv\n") }},
+		{"userenv", filepath.Join(w.home, ".config/oneloop/config.env"), func() { w.user("config.env", "ONELOOP_MODEL=userenv\n") }},
 		{"model-id", "MODEL_ID", func() { w.env = append(w.env, "MODEL_ID=model-id") }},
 		{"oneloop-model", "ONELOOP_MODEL", func() { w.env = append(w.env, "ONELOOP_MODEL=oneloop-model") }},
 		{"flag", "--model", func() { w.flags.Model = "flag" }},

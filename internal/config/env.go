@@ -12,9 +12,9 @@ import (
 	"oneloop/policy"
 )
 
-// CredentialNames are the environment variables that hold credentials of
-// ours. They are kept from the commands a model runs.
-func CredentialNames() []string {
+// credentialNames are the environment variables that hold credentials of
+// ours. Their values are kept from commands and masked wherever they show.
+func credentialNames() []string {
 	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"}
 }
 
@@ -85,7 +85,7 @@ func (l *loader) credentials() error {
 func (l *loader) allSecrets() []string {
 	var all []string
 	for _, vars := range []map[string]string{l.env, l.user, l.folder} {
-		for _, name := range CredentialNames() {
+		for _, name := range credentialNames() {
 			if v := vars[name]; v != "" && !slices.Contains(all, v) {
 				all = append(all, v)
 			}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +15,8 @@ type Model struct {
 
 func (m Model) String() string { return m.Provider + "/" + m.Name }
 
-// Providers are the APIs that can be asked.
-func Providers() []string { return []string{"anthropic"} }
+// providers are the APIs that can be asked.
+func providers() []string { return []string{"anthropic"} }
 
 // ParseModel reads "provider/name" or a bare name, which is one of
 // anthropic's.
@@ -27,9 +28,9 @@ func ParseModel(s string) (Model, error) {
 	if !ok {
 		return Model{"anthropic", s}, nil
 	}
-	if !slices.Contains(Providers(), provider) {
+	if !slices.Contains(providers(), provider) {
 		return Model{}, fmt.Errorf("there is no provider named %q; known: %s. To send %q as it is, write anthropic/%s",
-			provider, strings.Join(Providers(), ", "), s, s)
+			provider, strings.Join(providers(), ", "), s, s)
 	}
 	if name == "" {
 		return Model{}, fmt.Errorf("%q names a provider and no model; write %s/NAME", s, provider)
@@ -76,14 +77,14 @@ func (l *loader) model() error {
 // modelVariable looks for the model's name in the environment, config.env and
 // the folder's .env. Our own name for it beats the shared one.
 func (l *loader) modelVariable() value {
-	for _, name := range []string{"ONELOOP_MODEL", "MODEL_ID"} {
-		if v, ok := l.variable(name); ok {
-			return v
-		}
-	}
-	for _, name := range []string{"ONELOOP_MODEL", "MODEL_ID"} {
-		if v := l.folder[name]; v != "" {
-			return value{v, l.dotenv}
+	for _, in := range []struct {
+		vars map[string]string
+		from string // empty: the variable's name
+	}{{l.env, ""}, {l.user, l.config}, {l.folder, l.dotenv}} {
+		for _, name := range []string{"ONELOOP_MODEL", "MODEL_ID"} {
+			if v := in.vars[name]; v != "" {
+				return value{v, cmp.Or(in.from, name)}
+			}
 		}
 	}
 	return value{}
