@@ -96,7 +96,7 @@ func (p *program) scene(ctx context.Context, dir string, s scene) (err error) {
 		return err
 	}
 	progress := tui.NewProgress(p.stdout, tui.ProgressOptions{
-		Words: p.words, Color: tui.Color(p.stdout, p.variable), Columns: tui.Columns(p.stdout), Talk: true,
+		Words: p.words, Color: tui.Color(p.stdout, p.variable), Talk: true,
 	})
 	err = p.listen(ctx, a, []oneloop.Block{&oneloop.Text{Text: s.prompt}}, progress.Show, traced.show)
 	return errors.Join(err, progress.Err(), traced.done())

@@ -37,7 +37,7 @@ func (p *program) task(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	progress := tui.NewProgress(p.stderr, tui.ProgressOptions{
-		Words: p.words, Color: tui.Color(p.stderr, p.variable), Columns: tui.Columns(p.stderr), Quiet: !tui.IsTerminal(p.stderr),
+		Words: p.words, Color: tui.Color(p.stderr, p.variable), Quiet: !tui.IsTerminal(p.stderr),
 	})
 	for _, n := range append(p.notices(), notice) {
 		if n != "" {

@@ -111,14 +111,6 @@ func Color(f *os.File, env func(string) string) bool {
 	return t != "dumb" && (t != "" || termOptional)
 }
 
-// Columns is the number of cells of a line of f, 80 where that is unknown.
-func Columns(f *os.File) int {
-	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-		return w
-	}
-	return 80
-}
-
 // SignalError is the cause a context of [Signals] ends with.
 type SignalError struct{ Signal os.Signal }
 

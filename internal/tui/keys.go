@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -46,6 +47,12 @@ type key struct {
 const (
 	pasteBegin = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
+	// loneEscape is how long the rest of a sequence is waited for before an
+	// escape byte is the key of that name.
+	loneEscape = 50 * time.Millisecond
+	// lostMark is how long a paste may be silent before its end mark is given
+	// up; until then every key, Ctrl-C too, is part of the paste.
+	lostMark = 2 * time.Second
 	// longestSequence bounds what is taken for one escape sequence, in bytes;
 	// anything longer is thrown away as noise.
 	longestSequence = 256
@@ -63,6 +70,14 @@ type decoder struct {
 // waiting reports whether bytes are kept back that more bytes or time will
 // explain.
 func (d *decoder) waiting() bool { return len(d.rest) > 0 || d.in }
+
+// patience is how long more bytes are waited for before flush.
+func (d *decoder) patience() time.Duration {
+	if d.in {
+		return lostMark
+	}
+	return loneEscape
+}
 
 // feed takes the bytes of one read.
 func (d *decoder) feed(b []byte) []key {
@@ -124,11 +139,11 @@ func pasted(b []byte) string {
 	return strings.ReplaceAll(s, "\x00", "")
 }
 
-// flush says that nothing came for a while: what is kept back means what it
-// says. A paste goes on; see cut.
+// flush says that nothing came for as long as patience: what is kept back
+// means what it says, and the end mark of a paste got lost.
 func (d *decoder) flush() []key {
 	if d.in {
-		return nil
+		return []key{d.endPaste()}
 	}
 	b := d.rest
 	d.rest, d.cr = nil, false
@@ -141,14 +156,6 @@ func (d *decoder) flush() []key {
 		return []key{{code: keyEscape}}
 	}
 	return nil
-}
-
-// cut ends a paste whose end mark got lost.
-func (d *decoder) cut() []key {
-	if !d.in {
-		return nil
-	}
-	return []key{d.endPaste()}
 }
 
 // next decodes the first key of b and says how many bytes it took; 0 means

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"oneloop"
 )
@@ -17,33 +16,40 @@ import (
 // Plain is a [Front] for terminals that can do nothing but print, and for
 // files and pipes: no key is looked at before its line is complete, and no
 // escape sequence is written.
+//
+// One goroutine reads lines. It and the methods take turns by mu.
 type Plain struct {
 	o     Options
 	words *Text
 	src   *source
-	lines chan string
-	gone  chan struct{} // closed when input has ended
-	asks  chan struct{}
+	asks  chan struct{} // holds one token while a question is open
+	news  chan struct{} // something for Prompt to look at
 
 	mu     sync.Mutex
 	paper  paper
 	render renderer
+	sent   []string // lines nobody has taken
+	next   *question
+	ask    *question
 	stop   func(error)
+	ended  bool // no more lines will come
 	closed bool
 
 	quit    chan struct{}
 	running sync.WaitGroup
+	shut    func() error
 }
 
 // NewPlain returns a Plain.
 func NewPlain(o Options) (*Plain, error) {
 	o.defaults()
-	p := &Plain{o: o, words: o.Words, lines: make(chan string), gone: make(chan struct{}), asks: make(chan struct{}, 1), quit: make(chan struct{})}
+	p := &Plain{o: o, words: o.Words, asks: make(chan struct{}, 1), news: make(chan struct{}, 1), quit: make(chan struct{})}
 	var err error
 	if p.src, err = openSource(o.In); err != nil {
 		return nil, fmt.Errorf("open the input: %w", err)
 	}
-	p.paper = paper{out: o.Out, width: Columns(o.Out)}
+	p.shut = sync.OnceValue(p.src.close)
+	p.paper = paper{out: o.Out}
 	p.render = renderer{on: &p.paper, words: o.Words}
 	signals := make(chan os.Signal, 8)
 	unwatch := watch(signals, []os.Signal{os.Interrupt})
@@ -62,9 +68,8 @@ func NewPlain(o Options) (*Plain, error) {
 	return p, nil
 }
 
-// read hands out lines until input ends or Close.
+// read takes lines until input ends or Close.
 func (p *Plain) read() {
-	defer close(p.gone)
 	var rest []byte
 	buf := make([]byte, 64<<10)
 	for {
@@ -80,31 +85,61 @@ func (p *Plain) read() {
 			if i < 0 {
 				break
 			}
-			if !p.hand(rest[:i]) {
-				return
-			}
+			p.take(rest[:i])
 			rest = rest[i+1:]
 		}
 		if err != nil {
 			if len(bytes.TrimSpace(rest)) > 0 {
-				p.hand(rest)
+				p.take(rest)
 			}
+			p.mu.Lock()
+			p.ended = true
+			p.answer(oneloop.Answer{}, io.EOF)
+			p.mu.Unlock()
+			p.notify()
 			return
+		}
+		if n == 0 {
+			p.put()
 		}
 	}
 }
 
-func (p *Plain) hand(line []byte) bool {
-	text := strings.TrimSuffix(string(line), "\r")
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
+// take is a line that came: an answer while a question is shown, else a
+// prompt.
+func (p *Plain) take(line []byte) {
+	text := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\r"), "\uFFFD")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ask == nil {
+		p.sent = append(p.sent, text)
+		p.notify()
+		return
 	}
+	a, ok := p.words.parse(p.ask.Question, text)
+	if !ok {
+		p.render.note(normal, p.words.again(p.ask.Question))
+		p.sign(answerMark)
+		return
+	}
+	p.answer(a, nil)
+}
+
+func (p *Plain) notify() {
 	select {
-	case p.lines <- text:
-		return true
-	case <-p.quit:
-		return false
+	case p.news <- struct{}{}:
+	default:
 	}
+}
+
+// answer ends the question that is open or waits, if there is one.
+func (p *Plain) answer(a oneloop.Answer, err error) {
+	for _, q := range []*question{p.ask, p.next} {
+		if q != nil {
+			q.done <- reply{a, err}
+		}
+	}
+	p.ask, p.next = nil, nil
 }
 
 // interrupt stops the turn, or ends the conversation where none runs.
@@ -123,45 +158,51 @@ func (p *Plain) interrupt() {
 func (p *Plain) end() {
 	if !p.closed {
 		p.closed = true
+		p.answer(oneloop.Answer{}, io.EOF)
+		p.notify()
 		close(p.quit)
 		p.src.wake()
 	}
 }
 
 func (p *Plain) Prompt(ctx context.Context) (string, error) {
-	for {
-		p.sign(promptMark)
-		line, err := p.line(ctx)
-		if err != nil {
-			return "", err
-		}
-		if strings.TrimSpace(line) != "" {
-			return line, nil
-		}
-		if p.o.LeaveOnBlank {
-			return "", io.EOF
-		}
-	}
-}
-
-func (p *Plain) sign(m mark) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.paper.fresh()
-	p.paper.raw(m.text)
+	p.sign(promptMark)
+	for {
+		switch {
+		case p.closed:
+			return "", io.EOF
+		case len(p.sent) > 0:
+			line := p.sent[0]
+			p.sent = p.sent[1:]
+			if strings.TrimSpace(line) != "" {
+				return line, nil
+			}
+			if p.o.LeaveOnBlank {
+				return "", io.EOF
+			}
+			p.sign(promptMark)
+			continue
+		case p.ended:
+			return "", io.EOF
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.news:
+		case <-ctx.Done():
+		}
+		p.mu.Lock()
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+	}
 }
 
-func (p *Plain) line(ctx context.Context) (string, error) {
-	select {
-	case line := <-p.lines:
-		return line, nil
-	case <-p.gone:
-		return "", io.EOF
-	case <-p.quit:
-		return "", io.EOF
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
+// sign writes m where the next line is typed.
+func (p *Plain) sign(m mark) {
+	p.paper.fresh()
+	p.paper.raw(m.text)
 }
 
 func (p *Plain) Turn(ctx context.Context) (context.Context, func()) {
@@ -186,47 +227,47 @@ func (p *Plain) Show(e oneloop.Event) {
 func (p *Plain) Ask(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
 	select {
 	case p.asks <- struct{}{}:
-	case <-p.gone:
+	case <-p.quit:
 		return oneloop.Answer{}, io.EOF
 	case <-ctx.Done():
 		return oneloop.Answer{}, context.Cause(ctx)
 	}
 	defer func() { <-p.asks }()
-	p.early()
+	open := &question{Question: q, done: make(chan reply, 1)}
 	p.mu.Lock()
-	for _, l := range p.words.question(q) {
-		p.paper.fresh()
-		p.paper.put(normal, exactSight, l.text)
+	p.next = open
+	if p.ended || p.closed {
+		p.answer(oneloop.Answer{}, io.EOF)
 	}
 	p.mu.Unlock()
-	for {
-		p.sign(answerMark)
-		line, err := p.line(ctx)
-		if err != nil {
-			return oneloop.Answer{}, err
-		}
-		if a, ok := p.words.parse(q, line); ok {
-			return a, nil
-		}
-		p.Say(p.words.again(q))
+	p.src.wake() // the reader shows it, when everything sent before is read
+	select {
+	case r := <-open.done:
+		return r.answer, r.err
+	case <-ctx.Done():
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.next, p.ask = nil, nil
+		return oneloop.Answer{}, context.Cause(ctx)
 	}
 }
 
-// early throws away what was typed at a terminal before a question is shown:
-// it was no answer to it.
-func (p *Plain) early() {
-	if !IsTerminal(p.o.In) {
+// put shows the question that waits. The reader calls it when nothing is left
+// to read: complete lines of before are prompts and not its answer, and the
+// beginning of a line, which no program sees, is thrown away.
+func (p *Plain) put() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next == nil {
 		return
 	}
-	for {
-		select {
-		case <-p.lines:
-			continue
-		default:
-		}
-		break
+	p.ask, p.next = p.next, nil
+	forget(p.o.In) // fails where input is no terminal, and nothing was begun
+	for _, l := range p.words.question(p.ask.Question) {
+		p.paper.fresh()
+		p.paper.put(normal, exactSight, l.text)
 	}
-	forget(p.o.In) // where this fails, lines are complete and were taken above
+	p.sign(answerMark)
 }
 
 func (p *Plain) Say(text string) {
@@ -252,10 +293,5 @@ func (p *Plain) Close() error {
 	err := p.paper.err
 	p.mu.Unlock()
 	p.running.Wait()
-	if p.src == nil {
-		return err
-	}
-	src := p.src
-	p.src = nil
-	return errors.Join(err, src.close())
+	return errors.Join(err, p.shut())
 }

@@ -25,11 +25,10 @@ type Progress struct {
 // ProgressOptions are the settings of a [Progress]. The zero value writes in
 // English, without colours, everything.
 type ProgressOptions struct {
-	Words   *Text // nil: English
-	Color   bool
-	Quiet   bool // only retries, notices, denied calls, limits
-	Columns int  // cells of a line; 0: 80
-	Talk    bool // also what the model says
+	Words *Text // nil: English
+	Color bool
+	Quiet bool // only retries, notices, denied calls, limits
+	Talk  bool // also what the model says
 }
 
 // progressChars is how much of a command's output is shown, in characters.
@@ -41,7 +40,7 @@ func NewProgress(w io.Writer, o ProgressOptions) *Progress {
 	if words == nil {
 		words = &english
 	}
-	p := &paper{out: w, color: o.Color, width: o.Columns}
+	p := &paper{out: w, color: o.Color}
 	return &Progress{render: renderer{on: p, words: words}, quiet: o.Quiet, talk: o.Talk, paper: p}
 }
 
@@ -131,16 +130,8 @@ func first(s string, n int) string {
 type paper struct {
 	out   io.Writer
 	color bool
-	width int
 	mid   bool // in the middle of a line
 	err   error
-}
-
-func (p *paper) columns() int {
-	if p.width > 0 {
-		return p.width
-	}
-	return 80
 }
 
 func (p *paper) fresh() {

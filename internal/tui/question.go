@@ -37,13 +37,14 @@ func (t *Terminal) Ask(ctx context.Context, q oneloop.Question) (oneloop.Answer,
 	open := &question{Question: q, done: make(chan reply, 1)}
 	t.mu.Lock()
 	t.next = open
+	if t.left {
+		t.answer(oneloop.Answer{}, io.EOF)
+	}
 	t.mu.Unlock()
 	t.src.wake() // the reader shows it, when everything typed before is read
 	select {
 	case r := <-open.done:
 		return r.answer, r.err
-	case <-t.gone:
-		return oneloop.Answer{}, io.EOF
 	case <-ctx.Done():
 		t.mu.Lock()
 		defer t.mu.Unlock()

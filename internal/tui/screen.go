@@ -30,8 +30,6 @@ type sheet interface {
 	put(st style, how sight, text string)
 	// fresh goes to the beginning of a line unless it is there.
 	fresh()
-	// columns is the number of cells of a line.
-	columns() int
 }
 
 // screen is a terminal that scrolls: output, and below it the live rows that
@@ -48,8 +46,6 @@ type screen struct {
 	drawn bool
 	live  view
 }
-
-func (s *screen) columns() int { return s.width }
 
 // flush writes what was collected.
 func (s *screen) flush() error {

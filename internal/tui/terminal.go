@@ -18,15 +18,9 @@ const (
 	modesOn  = "\x1b[?2004h" // pastes come between marks
 	modesOff = "\x1b[?2004l\x1b[?25h"
 
-	// loneEscape is how long the rest of a sequence is waited for before an
-	// escape byte is the key of that name.
-	loneEscape = 50 * time.Millisecond
 	// moreInput is how long is looked behind Enter for text that was pasted
 	// into a terminal without paste marks.
 	moreInput = 8 * time.Millisecond
-	// pasteEnds is how long a paste may be silent before its end counts as
-	// lost; without it no key would ever be one again.
-	pasteEnds = 2 * time.Second
 	// quiet is how long no key must come before a question is shown, so that
 	// a key pressed twice at one question is no answer to the next.
 	quiet = 150 * time.Millisecond
@@ -63,6 +57,7 @@ type Terminal struct {
 	warned bool      // Ctrl-C was pressed once
 	eof    bool      // the person leaves once what they sent is done
 	left   bool
+	away   bool // stopped: the terminal belongs to somebody else
 	closed bool
 
 	quit    chan struct{}
@@ -122,7 +117,7 @@ func (t *Terminal) resize() {
 
 // refresh draws the line that is typed and writes everything out.
 func (t *Terminal) refresh() {
-	if t.closed {
+	if t.closed || t.away {
 		return
 	}
 	e, m := &t.input, promptMark
@@ -144,30 +139,35 @@ func (t *Terminal) read() {
 		}
 	}()
 	var d decoder
-	var last time.Time // when bytes came
+	var due time.Time // for what the decoder keeps back
 	buf := make([]byte, 64<<10)
+	more := func(limit time.Duration) (keys []key, n int, err error) {
+		if n, err = t.src.read(buf, limit); n > 0 {
+			keys = d.feed(buf[:n])
+			due = time.Now().Add(d.patience())
+		}
+		return keys, n, err
+	}
 	for {
-		n, err := t.src.read(buf, t.patience(&d))
+		limit := t.patience()
+		if d.waiting() {
+			limit = max(0, time.Until(due))
+		}
+		keys, n, err := more(limit)
 		select {
 		case <-t.quit:
 			return
 		default:
 		}
-		if n > 0 {
-			last = time.Now()
-		}
-		keys := d.feed(buf[:n])
-		if n == 0 && err == nil {
-			keys = d.flush()
-			if d.in && time.Since(last) >= pasteEnds {
-				keys = d.cut()
-			}
+		if n == 0 && d.waiting() && !time.Now().Before(due) {
+			keys = d.flush() // a wake is no reason: the rest is on its way
 		}
 		for err == nil && len(keys) > 0 && keys[len(keys)-1].code == keyEnter {
-			if n, err = t.src.read(buf, moreInput); n == 0 {
+			var behind []key
+			if behind, n, err = more(moreInput); n == 0 {
 				break
 			}
-			keys = append(keys, d.feed(buf[:n])...)
+			keys = append(keys, behind...)
 		}
 		t.take(keys)
 		if err != nil {
@@ -176,20 +176,14 @@ func (t *Terminal) read() {
 			t.mu.Unlock()
 			return
 		}
-		if n == 0 && !d.in {
+		if n == 0 && !d.waiting() {
 			t.put()
 		}
 	}
 }
 
 // patience is how long the next read may take; negative: for ever.
-func (t *Terminal) patience(d *decoder) time.Duration {
-	if d.in {
-		return pasteEnds
-	}
-	if d.waiting() {
-		return loneEscape
-	}
+func (t *Terminal) patience() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.next == nil {
@@ -234,7 +228,9 @@ func (t *Terminal) key(k key) {
 	case keySuspend:
 		suspendGroup() // where it fails there is nothing to suspend into
 	case keyQuit:
-		quitSelf() // as above
+		if quitSelf() != nil {
+			t.leave()
+		}
 	case keyClear:
 		t.screen.buf.WriteString("\x1b[H\x1b[2J")
 		t.screen.line, t.screen.col, t.screen.drawn = t.screen.line[:0], 0, false
@@ -467,12 +463,18 @@ func (t *Terminal) signal(s os.Signal) {
 	case signalResize:
 		t.rewrap()
 	case signalStop:
+		if t.away {
+			return
+		}
 		t.screen.erase()
 		t.screen.fresh()
 		t.release() // what cannot be given back now is given back by Close
-		stopSelf()
-		fallthrough // the next thing that runs is after the stop
+		if t.away = stopSelf() == nil; t.away {
+			return // we may run on for a moment; SIGCONT says when it is over
+		}
+		fallthrough
 	case signalContinue:
+		t.away = false
 		if _, err := term.MakeRaw(int(t.o.In.Fd())); err != nil {
 			t.leave()
 			return

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -99,7 +98,7 @@ func classify(s os.Signal) terminalSignal {
 
 func stopSelf() error     { return nil }
 func suspendGroup() error { return nil }
-func quitSelf() error     { os.Exit(128 + int(syscall.SIGQUIT)); return nil }
+func quitSelf() error     { return errors.ErrUnsupported }
 
 func watch(ch chan os.Signal, sigs []os.Signal) (stop func()) {
 	signal.Notify(ch, sigs...)
