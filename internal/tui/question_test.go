@@ -3,98 +3,14 @@
 package tui
 
 import (
-	"bytes"
 	"context"
-	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/x/vt"
-	"github.com/creack/pty"
 
 	"oneloop"
 )
-
-// person is somebody at a pseudo-terminal with a Terminal in front.
-type person struct {
-	t     *testing.T
-	front *Terminal
-	pty   *os.File
-	mu    sync.Mutex
-	all   bytes.Buffer
-	emu   *vt.Emulator // what the terminal shows
-	more  chan struct{}
-}
-
-func sit(t *testing.T) *person {
-	t.Helper()
-	ptmx, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pty.Setsize(ptmx, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatal(err)
-	}
-	front, err := NewTerminal(Options{In: tty, Out: tty, Err: tty, Env: func(string) string { return "" }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &person{t: t, front: front, pty: ptmx, emu: vt.NewEmulator(80, 24), more: make(chan struct{}, 1)}
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		buf := make([]byte, 4096)
-		for {
-			n, err := ptmx.Read(buf)
-			if err != nil {
-				return
-			}
-			p.mu.Lock()
-			p.all.Write(buf[:n])
-			p.emu.Write(buf[:n])
-			p.mu.Unlock()
-			select {
-			case p.more <- struct{}{}:
-			default:
-			}
-		}
-	})
-	t.Cleanup(func() {
-		if err := front.Close(); err != nil {
-			t.Error(err)
-		}
-		tty.Close()
-		ptmx.Close()
-		reading.Wait()
-	})
-	return p
-}
-
-func (p *person) types(s string) {
-	p.t.Helper()
-	if _, err := p.pty.WriteString(s); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-func (p *person) sees(text string) {
-	p.t.Helper()
-	late := time.After(20 * time.Second)
-	for {
-		p.mu.Lock()
-		all := p.all.String()
-		p.mu.Unlock()
-		if strings.Contains(all, text) {
-			return
-		}
-		select {
-		case <-p.more:
-		case <-late:
-			p.t.Fatalf("%q never came, but %q", text, all)
-		}
-	}
-}
 
 // asks puts a question and gives its answer on the channel.
 func (p *person) asks(ctx context.Context, title string) <-chan oneloop.Answer {
@@ -199,4 +115,78 @@ func TestAPasteWhoseEndIsLostEndsByItself(t *testing.T) {
 	if got, err := p.front.Prompt(t.Context()); err != nil || got != "lost end" {
 		t.Errorf("the prompt is %q, %v", got, err)
 	}
+}
+
+func TestQuestionsThatComeTogetherAreAnsweredOneByOne(t *testing.T) {
+	p := sit(t)
+	var asked []<-chan oneloop.Answer
+	for _, what := range []string{"touch a?", "touch b?", "touch c?"} {
+		asked = append(asked, p.asks(t.Context(), what))
+		if len(asked) == 1 {
+			p.sees(what)
+		}
+	}
+	got := map[string]oneloop.Answer{}
+	open := map[string]<-chan oneloop.Answer{"touch a?": asked[0], "touch b?": asked[1], "touch c?": asked[2]}
+	for i, answer := range []string{"y\r", "n not this one\r", "y\r"} {
+		title := ""
+		p.waits("a question", func(all string, _ *vt.Emulator) bool { // the two that wait come in any order
+			for what := range open {
+				if strings.Contains(all, what) {
+					title = what
+				}
+			}
+			return title != ""
+		})
+		p.types(answer)
+		got[title] = <-open[title]
+		delete(open, title)
+		if want := i != 1; got[title].Allow != want || !want && got[title].Reason != "not this one" {
+			t.Errorf("%s was answered %+v", title, got[title])
+		}
+	}
+}
+
+func TestAnAnswerIsYesNoOrAlwaysAndNothingElse(t *testing.T) {
+	p := sit(t)
+	ask := func(q oneloop.Question) <-chan oneloop.Answer {
+		got := make(chan oneloop.Answer, 1)
+		go func() { // ends with the question, which is answered below
+			if a, err := p.front.Ask(t.Context(), q); err == nil {
+				got <- a
+			}
+		}()
+		p.sees(q.Title)
+		return got
+	}
+	a := ask(oneloop.Question{Title: "first?", Detail: "rm \x1b[2J\u200b 目录"})
+	p.sees("rm ␛[2J<U+200B> 目录")
+	for i, wrong := range []string{"maybe\r", "\r", "a\r", "yes please\r", pasteBegin + "y" + pasteEnd + "\r"} {
+		p.types(wrong)
+		p.waits("the hint", func(all string, _ *vt.Emulator) bool { return strings.Count(all, english.AskAgain) == i+1 })
+	}
+	p.types("yn\x7f\r") // edited
+	if got := <-a; got != (oneloop.Answer{Allow: true}) {
+		t.Errorf("the answer is %+v", got)
+	}
+	a = ask(oneloop.Question{Title: "second?", Rule: "Bash(ls:*)"})
+	p.sees("Bash(ls:*)")
+	p.types("A\r")
+	if got := <-a; got != (oneloop.Answer{Allow: true, Always: true}) {
+		t.Errorf("the answer is %+v", got)
+	}
+}
+
+func TestAQuestionWhoseTurnEndsIsTakenBack(t *testing.T) {
+	p := sit(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	a := p.asks(ctx, "go?")
+	p.sees("go?")
+	cancel()
+	if got := <-a; got.Allow || !strings.Contains(got.Reason, "canceled") {
+		t.Errorf("the answer is %+v", got)
+	}
+	p.sees(english.AskGone)
+	p.types("prompt")
+	p.cursor(8, "> prompt")
 }
