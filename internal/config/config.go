@@ -60,7 +60,7 @@ type Settings struct {
 	ContextWindow   int64         `json:"context_window"`      // tokens; 0: the catalogue's number
 
 	ConfigDir string `json:"config_dir"` // may not exist; empty: there is no place for it
-	StateDir  string `json:"state_dir"`  // exists and can be written; empty: nothing is kept
+	StateDir  string `json:"state_dir"`  // can be written, and made (0700) if need be; empty: nothing is kept
 
 	// From says where a setting came from, by its JSON name: "--model",
 	// "ANTHROPIC_API_KEY", a file's path. What is missing is a default.

@@ -461,11 +461,14 @@ func TestWithoutAHomeThatCanBeWrittenTheWorkGoesOn(t *testing.T) {
 	}
 }
 
-func TestTheStateFolderIsMadeAndIsTheUsersAlone(t *testing.T) {
+func TestTheStateFolderIsTheUsersAloneAndNotMadeByLooking(t *testing.T) {
 	w := newWorld(t)
 	s := w.must()
 	if want := filepath.Join(w.home, ".local/state/oneloop"); s.StateDir != want {
 		t.Errorf("state is %q", s.StateDir)
+	}
+	if _, err := os.Stat(filepath.Join(w.home, ".local")); err == nil {
+		t.Error("it was made")
 	}
 	w.env = append(w.env, "XDG_STATE_HOME="+filepath.Join(w.home, "s"), "XDG_CONFIG_HOME=relative")
 	if err := os.MkdirAll(filepath.Join(w.home, "s/oneloop"), 0o755); err != nil {
@@ -479,8 +482,8 @@ func TestTheStateFolderIsMadeAndIsTheUsersAlone(t *testing.T) {
 	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
 		t.Errorf("its mode is %v", info.Mode())
 	}
-	if list, _ := os.ReadDir(s.StateDir); len(list) > 0 {
-		t.Errorf("the try left %v", list)
+	if list, err := os.ReadDir(s.StateDir); err != nil || len(list) > 0 {
+		t.Errorf("looking left %v, %v", list, err)
 	}
 	if s.ConfigDir != filepath.Join(w.home, ".config/oneloop") {
 		t.Errorf("a relative XDG_CONFIG_HOME counts: %s", s.ConfigDir)

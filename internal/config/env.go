@@ -242,7 +242,7 @@ func (l *loader) findDirs() {
 		l.home = filepath.Clean(home)
 	}
 	l.out.ConfigDir = l.dir("XDG_CONFIG_HOME", ".config")
-	l.makeState(l.dir("XDG_STATE_HOME", filepath.Join(".local", "state")))
+	l.findState(l.dir("XDG_STATE_HOME", filepath.Join(".local", "state")))
 }
 
 func (l *loader) dir(xdg, below string) string {

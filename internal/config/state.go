@@ -9,9 +9,11 @@ import (
 	"strings"
 )
 
-// makeState makes the state folder and sees whether it can be written. If
-// not, the program works without one and the user is told once.
-func (l *loader) makeState(dir string) {
+// findState sees whether the state folder can be written, or made. If not, the
+// program works without one and the user is told once. It is made by whatever
+// keeps something in it: most runs do not, and on a busy disk making a folder
+// takes longer than all else here.
+func (l *loader) findState(dir string) {
 	if dir == "" {
 		l.notice("HOME is not set to a folder, so nothing is kept between runs; set XDG_STATE_HOME to keep it.")
 		return
@@ -30,10 +32,10 @@ func (l *loader) usable(dir string) error {
 			return err // a home that is not there is not ours to make
 		}
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
 	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return makeable(dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -41,6 +43,32 @@ func (l *loader) usable(dir string) error {
 		if err := os.Chmod(dir, 0o700); err != nil {
 			return err
 		}
+	}
+	return Writable(dir)
+}
+
+// makeable says why a folder that is not there could not be made.
+func makeable(dir string) error {
+	for {
+		above := filepath.Dir(dir)
+		if above == dir {
+			return fs.ErrNotExist
+		}
+		dir = above
+		if err := Writable(dir); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+}
+
+// Writable says why files cannot be made in dir; nil when they can.
+func Writable(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &fs.PathError{Op: "write in", Path: dir, Err: errors.New("it is no folder")}
 	}
 	return writable(dir)
 }

@@ -171,6 +171,9 @@ func (dir trustFile) add(folder, hash string) error {
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(string(dir), 0o700); err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(string(dir), ".trust-*") // mode 0600
 	if err != nil {
 		return err

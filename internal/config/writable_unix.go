@@ -12,7 +12,7 @@ import (
 // than reading all settings, and that at every start.
 func writable(dir string) error {
 	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
-		return &fs.PathError{Op: "write", Path: dir, Err: err}
+		return &fs.PathError{Op: "write in", Path: dir, Err: err}
 	}
 	return nil
 }
