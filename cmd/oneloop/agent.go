@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"oneloop"
@@ -45,7 +46,7 @@ type spec struct {
 	ledger *budget.Ledger // nil: one with the limits of the command line
 
 	// A child has these of the run it belongs to; the first agent makes them.
-	broker  *team.Broker
+	attach  tool.AttachFunc
 	scratch string
 }
 
@@ -75,8 +76,8 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			return nil, &codeError{exitConfig, err}
 		}
 	}
-	if s.broker == nil {
-		if s.broker, err = p.first(a); err != nil {
+	if s.attach == nil {
+		if s.attach, err = p.first(a); err != nil {
 			return nil, &codeError{exitConfig, err}
 		}
 	}
@@ -113,7 +114,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	if s.tools != nil {
 		return box, box.Defs()
 	}
-	bash := tool.Bash(ws, tool.BashOptions{Attach: s.broker.Attach, SpillDir: a.scratch})
+	bash := tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch})
 	gate := policy.Gate(policy.GateOptions{Mode: p.settings.Mode, Dir: a.dir, Home: p.home()})
 	box.Tools = []oneloop.Tool{gate(bash)}
 	return box, prof.defs(box)
@@ -130,19 +131,41 @@ func (a *agent) spent() oneloop.Spend {
 	return oneloop.Spend{TotalUsage: t.Usage, TotalCost: t.Cost, TotalKnown: t.Known, Requests: t.Requests}
 }
 
-// first makes what all agents of a run share: a private folder for long
-// outputs and for the link to this program, and the broker of subtasks.
-func (p *program) first(a *agent) (*team.Broker, error) {
-	var err error
-	if a.scratch, err = os.MkdirTemp("", "oneloop-"); err != nil {
-		return nil, fmt.Errorf("make a folder for this run: %w; set TMPDIR to one that can be written", err)
+// first gives what all agents of a run share: a private folder for long
+// outputs and for the link to this program, and the broker of subtasks. Both
+// are made with the first command, so that the first request does not wait
+// for the disk.
+func (p *program) first(a *agent) (tool.AttachFunc, error) {
+	dir := os.TempDir()
+	if err := config.Writable(dir); err != nil {
+		return nil, fmt.Errorf("find a place for temporary files: %w; set TMPDIR to one that can be written", err)
 	}
-	a.own = true
-	link, _, err := team.Link(a.scratch)
-	if err != nil {
-		return nil, err
+	a.scratch, a.own = filepath.Join(dir, fmt.Sprintf("oneloop-%016x", rand.Uint64())), true
+	var once sync.Mutex
+	var made *team.Broker
+	broker := func() (*team.Broker, error) {
+		once.Lock()
+		defer once.Unlock()
+		if made != nil {
+			return made, nil
+		}
+		if err := os.Mkdir(a.scratch, 0o700); err != nil {
+			return nil, fmt.Errorf("make a folder for this run: %w", err)
+		}
+		link, _, err := team.Link(a.scratch)
+		if err != nil {
+			return nil, errors.Join(err, os.RemoveAll(a.scratch)) // the next command tries again
+		}
+		made = team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode})
+		return made, nil
 	}
-	return team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode}), nil
+	return func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (func(), error) {
+		b, err := broker()
+		if err != nil {
+			return nil, err
+		}
+		return b.Attach(ctx, call, emit, cmd, clock)
+	}, nil
 }
 
 // Close ends the session and takes away what the agent made outside of its
@@ -252,7 +275,7 @@ func (p *program) checkTools() error {
 // with a history of its own and within its parent's limits.
 func (p *program) child(parent *agent) team.Run {
 	return func(ctx context.Context, t team.Task, emit func(oneloop.Event)) (string, error) {
-		a, err := p.newAgent(spec{dir: t.Dir, ledger: parent.ledger.Child(budget.Limits{}), broker: t.Broker, scratch: parent.scratch})
+		a, err := p.newAgent(spec{dir: t.Dir, ledger: parent.ledger.Child(budget.Limits{}), attach: t.Broker.Attach, scratch: parent.scratch})
 		if err != nil {
 			return "", err
 		}
