@@ -75,7 +75,6 @@ func (p *program) end(work func(context.Context) error, also ...os.Signal) (code
 			code = p.fail(fmt.Errorf("internal error: %v. Please report it, with what you did before", v))
 		}
 	}()
-	ignorePipes()
 	ctx, stop := tui.Signals(context.Background(), also...)
 	err := work(ctx)
 	var sig *tui.SignalError

@@ -12,7 +12,12 @@ import (
 // and those in also. A conversation takes care of the interrupt itself; one
 // task passes [os.Interrupt]. A signal that was ignored when the program
 // started, as by nohup, stays ignored. The second signal ends the program at
-// once. When everything is tidied up, the program ends with [Die].
+// once. When everything is tidied up, the program ends with [Die]. A write to
+// a pipe that nobody reads is an error from then on, and no signal.
+//
+// Taking the signals over goes on while the caller begins its work, for each
+// of them is a round trip between threads. One that comes before it is done
+// ends the program as it does every other.
 func Signals(ctx context.Context, also ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var sigs []os.Signal
@@ -21,14 +26,15 @@ func Signals(ctx context.Context, also ...os.Signal) (context.Context, func()) {
 			sigs = append(sigs, s)
 		}
 	}
-	if len(sigs) == 0 {
-		return ctx, func() { cancel(nil) }
-	}
 	ch := make(chan os.Signal, 2)
-	signal.Notify(ch, sigs...)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		dropPipe()
+		if len(sigs) > 0 { // none would be all there are
+			signal.Notify(ch, sigs...)
+			defer signal.Stop(ch)
+		}
 		var first os.Signal
 		for {
 			select {
@@ -44,7 +50,6 @@ func Signals(ctx context.Context, also ...os.Signal) (context.Context, func()) {
 		}
 	})
 	return ctx, sync.OnceFunc(func() {
-		signal.Stop(ch)
 		close(done)
 		wg.Wait()
 		cancel(nil)

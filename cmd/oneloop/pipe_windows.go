@@ -1,4 +1,0 @@
-package main
-
-// ignorePipes has nothing to do: there is no such signal.
-func ignorePipes() {}
