@@ -85,6 +85,7 @@ func newProduct(t *testing.T, replies ...script.Reply) *product {
 	p := &product{t: t, server: server, bin: "oneloop", dir: t.TempDir(), env: []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + tmp, "LANG=C.UTF-8",
 		"ANTHROPIC_BASE_URL=" + server.URL(), "ANTHROPIC_API_KEY=" + testKey, "ONELOOP_RETRY_DELAY=20ms",
+		"GORACE=atexit_sleep_ms=0", // the race detector would wait a second at each end
 	}}
 	t.Cleanup(func() {
 		for _, b := range server.Breaches() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,13 +15,33 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"oneloop/internal/tui"
 	"oneloop/looptest/script"
 	"oneloop/workspace"
 )
 
 func TestMain(m *testing.M) {
 	workspace.Helper()
-	testscript.Main(cleanup{m}, map[string]func(){"oneloop": main})
+	testscript.Main(cleanup{m}, map[string]func(){"oneloop": main, "oneloop-panics": panics})
+}
+
+// panics is a conversation with a bug in it.
+func panics() {
+	p := &program{env: os.Environ(), words: tui.Messages("en"), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	os.Exit(p.end(func(context.Context) error {
+		front, err := tui.Open(tui.Options{In: p.stdin, Out: p.stdout, Err: p.stderr, Env: p.variable})
+		if err != nil {
+			return err
+		}
+		defer front.Close()
+		front.Say("Ctrl-D")
+		if _, err := front.Prompt(context.Background()); err != nil {
+			return err
+		}
+		var nothing map[string]int
+		nothing["x"] = 1
+		return nil
+	}))
 }
 
 // cleanup runs the tests and takes away what they have built.
@@ -87,6 +108,7 @@ func setup(e *testscript.Env) error {
 	e.Setenv("LANG", "C.UTF-8")
 	e.Setenv("ANTHROPIC_API_KEY", "test-key-of-the-scripts")
 	e.Setenv("ONELOOP_RETRY_DELAY", "20ms")
+	e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would wait a second at each end
 	e.Defer(func() {
 		if h.server == nil {
 			return

@@ -35,19 +35,28 @@ type terminal struct {
 	done chan error
 }
 
+// converse starts the program and waits until it can be talked to.
 func (p *product) converse(args ...string) *terminal {
+	p.t.Helper()
+	c := p.sit(pty.Winsize{Rows: 24, Cols: 80}, "TERM=xterm-256color", args...)
+	c.sees("Ctrl-D")
+	return c
+}
+
+// sit starts the program at a terminal of this size and kind.
+func (p *product) sit(size pty.Winsize, kind string, args ...string) *terminal {
 	p.t.Helper()
 	ptmx, tty, err := pty.Open()
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := pty.Setsize(ptmx, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+	if err := pty.Setsize(ptmx, &size); err != nil {
 		p.t.Fatal(err)
 	}
-	c := &terminal{product: p, pty: ptmx, tty: tty, more: make(chan struct{}), done: make(chan error, 1)}
+	c := &terminal{product: p, pty: pollable(p.t, ptmx), tty: tty, more: make(chan struct{}), done: make(chan error, 1)}
 	c.before = c.settings()
 	c.cmd = exec.Command(p.bin, append([]string{"--permission-mode", "bypassPermissions"}, args...)...)
-	c.cmd.Dir, c.cmd.Env = p.dir, append(p.env, "TERM=xterm-256color")
+	c.cmd.Dir, c.cmd.Env = p.dir, append(p.env, kind)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := c.cmd.Start(); err != nil {
@@ -59,11 +68,24 @@ func (p *product) converse(args ...string) *terminal {
 	p.t.Cleanup(func() {
 		c.cmd.Process.Kill()
 		tty.Close()
-		ptmx.Close()
+		c.pty.Close()
 		wg.Wait()
 	})
-	c.sees("Ctrl-D")
 	return c
+}
+
+// pollable is f as a file that can be closed while it is read.
+func pollable(t *testing.T, f *os.File) *os.File {
+	t.Helper()
+	defer f.Close()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), f.Name())
 }
 
 func (c *terminal) read() {
@@ -246,6 +268,10 @@ func TestCaseBash12CommandsHaveNoTerminal(t *testing.T) {
 	c.types("go on\r")
 	c.requested(1)
 	c.types("typed meanwhile")
+	c.requested(2)
+	if took := p.request(2).At.Sub(p.request(1).At); took > 5*time.Second {
+		t.Errorf("the commands took %v", took)
+	}
 	c.sees("all done")
 	lacks(t, p.result(2, "t1"), "got:typed")
 	lacks(t, p.result(2, "t2"), "rc=0")
@@ -265,6 +291,11 @@ func TestCaseTerm03APasteIsOneMessage(t *testing.T) {
 	for name, write := range map[string]func(c *terminal){
 		"one write":        func(c *terminal) { c.types("\x1b[200~" + lines + "\x1b[201~") },
 		"a split end mark": func(c *terminal) { c.types("\x1b[200~" + lines + "\x1b[20"); c.types("1~") },
+		"bytes": func(c *terminal) {
+			for _, b := range []byte("\x1b[200~" + lines + "\x1b[201~") {
+				c.types(string([]byte{b}))
+			}
+		},
 		"pieces": func(c *terminal) {
 			for _, l := range strings.SplitAfter("\x1b[200~"+lines+"\x1b[201~", "1") {
 				c.types(l)
@@ -274,6 +305,7 @@ func TestCaseTerm03APasteIsOneMessage(t *testing.T) {
 		p := newProduct(t, say("got it"))
 		c := p.converse()
 		write(c)
+		c.sees("文字") // some of it is shown
 		c.types("\r")
 		c.sees("got it")
 		if got := p.request(1).Messages[0].Text(); got != want {
