@@ -74,7 +74,7 @@ func show(w io.Writer, figures []figure) (over int) {
 			verdict = "OVER"
 			over++
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f %s\t%g %s\t%s\n", f.Name, f.Ours, f.Against, f.Value, f.Unit, f.Limit, f.Unit, verdict)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s %s\t%g %s\t%s\n", f.Name, f.Ours, f.Against, number(f.Value), f.Unit, f.Limit, f.Unit, verdict)
 	}
 	t.Flush()
 	fmt.Fprintf(w, "\n%s/%s, %d processors; %d of %d figures over the limit\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), over, len(figures))

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -27,8 +29,8 @@ type size struct {
 }
 
 var (
-	full  = size{Starts: 21, Growths: 5, Outputs: 3, Output: 5_000_000_000}
-	small = size{Starts: 7, Growths: 1, Outputs: 1, Output: 500_000_000}
+	full  = size{Starts: 41, Growths: 5, Outputs: 3, Output: 5_000_000_000}
+	small = size{Starts: 9, Growths: 1, Outputs: 1, Output: 500_000_000}
 )
 
 // The limits. Ratios are to the floor unless the name says otherwise.
@@ -253,3 +255,11 @@ func median[T any, N int64 | time.Duration](of []T, value func(T) N) N {
 
 func mb(n int64) string         { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d)/1e6) }
+
+// number has two decimals, or none when it is a count.
+func number(v float64) string {
+	if v == math.Trunc(v) && v >= 10 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
