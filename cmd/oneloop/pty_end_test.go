@@ -18,9 +18,9 @@ import (
 	"oneloop/looptest/script"
 )
 
-// A panic in a goroutine that nobody waits for with a recover, such as the one
-// a turn runs in, ends the process by Go's own hand; no program can give a
-// terminal back then.
+// This holds for the goroutine that turns run in. A panic in another one that
+// has no recover of its own ends the process by Go's hand; no program can give
+// a terminal back then.
 func TestCaseTerm07APanicGivesTheTerminalBackAndIsOneLine(t *testing.T) {
 	p := newProduct(t)
 	p.bin = "oneloop-panics"

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // person is somebody at a pseudo-terminal with a Terminal in front.
@@ -129,4 +131,22 @@ func shown(emu *vt.Emulator) string {
 		rows = append(rows, strings.TrimRight(r, " "))
 	}
 	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
+}
+
+// woken waits until the reader has noticed that there is a question.
+func (p *person) woken() {
+	p.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		p.front.mu.Lock()
+		put := p.front.next != nil || p.front.ask != nil
+		p.front.mu.Unlock()
+		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.front.src.wait[0]), Events: unix.POLLIN}}, 0); put && n == 0 && err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatal("the reader never woke")
+		}
+		runtime.Gosched()
+	}
 }

@@ -123,11 +123,28 @@ func TestPlainLinesTypedBeforeAQuestionArePromptsAndNoAnswers(t *testing.T) {
 	}()
 	d.sees(english.AskYes)
 	d.sees("? ")
-	d.types("what\nn because\n")
-	if a := <-got; a != (oneloop.Answer{Reason: "because"}) {
+	d.types("n because\n") // with the y before it would be none
+	select {
+	case a := <-got:
+		if a != (oneloop.Answer{Reason: "because"}) {
+			t.Errorf("the answer is %+v", a)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the answer was none")
+	}
+	go func() { // ends with the answer below
+		a, err := d.front.Ask(t.Context(), oneloop.Question{Title: "and?"})
+		if err == nil {
+			got <- a
+		}
+	}()
+	d.sees("and?")
+	d.types("what\n")
+	d.sees(english.AskAgain + "\r\n? ")
+	d.types("y\n")
+	if a := <-got; a != (oneloop.Answer{Allow: true}) {
 		t.Errorf("the answer is %+v", a)
 	}
-	d.sees(english.AskAgainA)
 	for _, want := range []string{"one", "y", "y"} {
 		d.prompts(want)
 	}

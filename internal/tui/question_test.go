@@ -95,6 +95,7 @@ func TestAPasteThatRunsWhenAQuestionComesIsKept(t *testing.T) {
 	p := sit(t)
 	p.types("\x1b[200~first half, ")
 	a := p.asks(t.Context(), "go?")
+	p.woken()
 	p.types("y\rsecond half\x1b[201~")
 	p.sees("go?")
 	p.types("n\r")

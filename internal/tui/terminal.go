@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,10 +75,14 @@ func NewTerminal(o Options) (*Terminal, error) {
 		return nil, fmt.Errorf("open the terminal: %w", err)
 	}
 	if t.undo, err = prepareOutput(o.Out); err != nil {
-		return nil, fmt.Errorf("open the terminal: %w", err)
+		return nil, fmt.Errorf("open the terminal: %w", errors.Join(err, t.src.close()))
 	}
+	// From here on a stop must give the terminal back first.
+	signals := make(chan os.Signal, 8)
+	unwatch := watch(signals, append(screenSignals(), os.Interrupt))
 	if t.mode, err = term.MakeRaw(int(o.In.Fd())); err != nil {
-		return nil, fmt.Errorf("open the terminal: %w", err)
+		unwatch()
+		return nil, fmt.Errorf("open the terminal: %w", errors.Join(err, t.undo(), t.src.close()))
 	}
 	t.screen = screen{out: o.Out, color: Color(o.Out, o.Env)}
 	t.resize()
@@ -89,8 +94,6 @@ func NewTerminal(o Options) (*Terminal, error) {
 	}
 	t.refresh()
 
-	signals := make(chan os.Signal, 8)
-	unwatch := watch(signals, append(screenSignals(), os.Interrupt))
 	t.running.Go(t.read)
 	t.running.Go(func() {
 		defer unwatch()

@@ -92,6 +92,11 @@ func TestTheTerminalIsGivenBackAtTheEndAndWhileStopped(t *testing.T) {
 		t.Errorf("the settings while stopped are %v, %v", now, err)
 	}
 	p.front.Show(oneloop.TextDelta{Text: "said meanwhile"})
+	p.front.mu.Lock()
+	if kept := p.front.screen.buf.String(); !strings.Contains(kept, "said meanwhile") {
+		t.Errorf("it was written while stopped; kept is %q", kept)
+	}
+	p.front.mu.Unlock()
 	p.front.signal(syscall.SIGCONT)
 	p.cursor(6, "said meanwhile", "> kept")
 	if now, err := term.GetState(fd); err != nil || *now != *raw {
