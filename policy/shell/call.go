@@ -165,7 +165,7 @@ func base(name string) string {
 // names are those of the programs that wildcards are compared with.
 func names() []string {
 	return []string{"rm", "dd", "tee", "mkfs", "mke2fs", "shutdown", "reboot", "halt", "poweroff", "init", "systemctl",
-		"sudo", "su", "doas", "git", "find", "sh", "bash", "dash", "env", "xargs", "busybox", "wipefs", "shred"}
+		"sudo", "su", "doas", "git", "find", "sh", "bash", "dash", "env", "xargs", "busybox", "wipefs", "shred", "kill"}
 }
 
 // onList reports whether a program of this name is one that is looked at: only

@@ -140,12 +140,39 @@ func (j *judge) power(name string, args []string, c context) {
 				return
 			}
 		}
+	case "kill":
+		stops = killsAll(args)
+	case "killall5":
+		stops = !onlyHelp(args)
 	case "kexec":
 		stops = slices.Contains(args, "-e") || slices.Contains(args, "--exec")
 	}
-	if stops {
+	if stops && strings.HasPrefix(name, "kill") {
+		j.report(c, Deny, RulePower, "it ends every process it may, this agent and the user's session among them")
+	} else if stops {
 		j.report(c, Deny, RulePower, "it halts the machine or restarts it")
 	}
+}
+
+// killsAll tells a kill whose target is -1: everything. The first word that
+// begins with - is the signal and no target.
+func killsAll(args []string) bool {
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "-l" || a == "-L" || a == "--list" || a == "--table":
+			return false
+		case a == "--":
+			return slices.Contains(args[i+1:], "-1")
+		case a == "-s" || a == "-n" || a == "--signal" || a == "-q" || a == "--queue":
+			i++
+			fallthrough
+		case len(a) > 1 && a[0] == '-':
+			return slices.Contains(args[min(i+1, len(args)):], "-1")
+		default: // no signal was named
+			return slices.Contains(args[i+1:], "-1")
+		}
+	}
+	return false
 }
 
 // onlyHelp reports whether a program is only asked about itself.

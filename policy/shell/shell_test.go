@@ -255,6 +255,17 @@ systemctl reboot
 systemctl --force poweroff
 systemctl start reboot.target
 echo b > /proc/sysrq-trigger
+kill -9 -1
+kill -1 -1
+kill -- -1
+kill -KILL -- -1
+kill -s KILL -1
+kill -n 9 -1
+kill 1234 -1
+/bin/kill -9 -1
+p=-1; kill -9 $p
+sh -c 'kill -9 -1'
+killall5 -9
 :(){ :|:& };:
 :() { : | : & }; :
 bomb() { bomb | bomb & }; bomb
@@ -441,6 +452,14 @@ ls formatters
 ./reboot
 bin/tool reboot
 terraform init 0
+kill -1 1234
+kill -9 1234
+kill -9 -1234
+kill -l -1
+kill %1
+kill $!
+pid=$(cat pid); kill "$pid"
+echo kill -9 -1
 man shutdown
 man mkfs
 which sudo
