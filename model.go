@@ -105,4 +105,9 @@ type Tool struct {
 	Check    func(json.RawMessage) error // refuses input before anything sees it; nil: any object will do
 	Effect   func(*ToolUse) Effect       // nil: Once
 	Run      ToolFunc
+
+	// Command gives the shell command that a call would run, for whoever
+	// judges commands; an error means that it cannot be told. Nil: the tool
+	// runs none. It belongs to the tool whatever its name is.
+	Command func(*ToolUse) (string, error)
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -20,7 +21,8 @@ type GateOptions struct {
 // Gate returns the wrapper that decides whether a call runs. It belongs
 // outside of every other wrapper.
 //
-// A command for the tool Bash is judged by the danger list. Its deny tier
+// A tool that runs shell commands ([oneloop.Tool].Command) has each judged by
+// the danger list, whatever the tool is called. Its deny tier
 // holds in every mode; its ask tier is refused except in [Bypass], because
 // nobody is asked here. In [Plan] only calls run whose effect is
 // [oneloop.ReadOnly]. What cannot be judged is refused.
@@ -29,9 +31,9 @@ type GateOptions struct {
 // not run, why, and what to do instead, and [oneloop.Denied] is emitted.
 func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
 	return func(t oneloop.Tool) oneloop.Tool {
-		run, effect := t.Run, t.Effect
+		run, effect, command := t.Run, t.Effect, commandOf(t)
 		t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
-			if d := o.decide(call, effect); d != nil {
+			if d := o.decide(call, effect, command); d != nil {
 				emit(oneloop.Denied{Call: call, Reason: d.reason, Rule: d.rule, Nobody: d.nobody})
 				return oneloop.ErrorResult(d.text), nil
 			}
@@ -50,7 +52,7 @@ type denial struct {
 }
 
 // decide returns nil for a call that runs.
-func (o GateOptions) decide(call *oneloop.ToolUse, effect func(*oneloop.ToolUse) oneloop.Effect) *denial {
+func (o GateOptions) decide(call *oneloop.ToolUse, effect func(*oneloop.ToolUse) oneloop.Effect, command func(*oneloop.ToolUse) (string, error)) *denial {
 	if o.Mode < Default || o.Mode > Bypass {
 		return &denial{
 			reason: "the permission mode is unknown",
@@ -65,19 +67,37 @@ func (o GateOptions) decide(call *oneloop.ToolUse, effect func(*oneloop.ToolUse)
 				"Describe what you would do; the user can leave the mode with --permission-mode default.", call.Name),
 		}
 	}
-	if !strings.EqualFold(call.Name, "Bash") {
+	if command == nil {
 		return nil
 	}
-	var in struct {
-		Command *string `json:"command"`
-	}
-	if err := json.Unmarshal(call.Input, &in); err != nil || in.Command == nil {
+	text, err := command(call)
+	if err != nil {
 		return &denial{
 			reason: "the command could not be read",
-			text:   `Not run: the command could not be read from the input. Call Bash with {"command": "…"}.`,
+			text:   `Not run: the command could not be read from the input. Call it with {"command": "…"}.`,
 		}
 	}
-	return o.judge(shell.Judge(*in.Command, shell.Place{Dir: o.Dir, Home: o.Home}))
+	return o.judge(shell.Judge(text, shell.Place{Dir: o.Dir, Home: o.Home}))
+}
+
+// commandOf is how t's command is read. A tool called Bash that does not say
+// is read as package tool's Bash is: its name promises a shell.
+func commandOf(t oneloop.Tool) func(*oneloop.ToolUse) (string, error) {
+	if t.Command != nil || !strings.EqualFold(t.Name, "Bash") {
+		return t.Command
+	}
+	return func(call *oneloop.ToolUse) (string, error) {
+		var in struct {
+			Command *string `json:"command"`
+		}
+		if err := json.Unmarshal(call.Input, &in); err != nil {
+			return "", err
+		}
+		if in.Command == nil {
+			return "", errors.New("it has no command")
+		}
+		return *in.Command, nil
+	}
 }
 
 func (o GateOptions) judge(v shell.Verdict) *denial {

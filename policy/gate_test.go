@@ -136,7 +136,9 @@ func TestTheSeriesNameOfBashIsJudgedToo(t *testing.T) {
 
 func TestOtherToolsAreNotJudgedAsCommands(t *testing.T) {
 	var ran []string
-	if _, d := ask(t, bash(&ran, oneloop.Once), policy.GateOptions{}, "Note", command("rm -rf /")); d != nil || len(ran) != 1 {
+	note := bash(&ran, oneloop.Once)
+	note.Name = "Note"
+	if _, d := ask(t, note, policy.GateOptions{}, "Note", command("rm -rf /")); d != nil || len(ran) != 1 {
 		t.Errorf("ran %q, event %+v", ran, d)
 	}
 }
@@ -154,5 +156,25 @@ func TestModesAreKnownByName(t *testing.T) {
 		if _, err := policy.ParseMode(bad); err == nil || !strings.Contains(err.Error(), "bypassPermissions") {
 			t.Errorf("%q: %v", bad, err)
 		}
+	}
+}
+
+func TestARenamedShellIsJudgedAllTheSame(t *testing.T) {
+	var ran []string
+	tool := bash(&ran, oneloop.Once)
+	tool.Name = "terminal"
+	tool.Command = func(call *oneloop.ToolUse) (string, error) {
+		var in struct{ Command string }
+		err := json.Unmarshal(call.Input, &in)
+		return in.Command, err
+	}
+	gated := policy.Gate(policy.GateOptions{})(tool)
+	gated.Name = "again" // also behind the gate
+	r, err := gated.Run(t.Context(), &oneloop.ToolUse{Name: "again", Input: json.RawMessage(command("rm -rf /"))}, func(oneloop.Event) {})
+	if err != nil || !r.IsError || len(ran) > 0 {
+		t.Errorf("it ran: %v, %v, %v", ran, r, err)
+	}
+	if r, _ := gated.Run(t.Context(), &oneloop.ToolUse{Name: "again", Input: json.RawMessage(`{"command":7}`)}, func(oneloop.Event) {}); !r.IsError {
+		t.Error("a command that cannot be read ran")
 	}
 }

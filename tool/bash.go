@@ -63,8 +63,14 @@ func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 		opts.Cap = 50_000
 	}
 	b := &bash{ws, opts}
-	return build("Bash", "Run a bash command. Each call is a new shell in the workspace root, without input or terminal; what it leaves running is ended.",
+	t := build("Bash", "Run a bash command. Each call is a new shell in the workspace root, without input or terminal; what it leaves running is ended.",
 		json.RawMessage(bashSchema), b.run)
+	t.Command = func(call *oneloop.ToolUse) (string, error) {
+		var in bashInput
+		err := json.Unmarshal(call.Input, &in)
+		return in.Command, err
+	}
+	return t
 }
 
 type bash struct {

@@ -370,3 +370,11 @@ func TestWatchersSeePiecesWhileItRuns(t *testing.T) {
 		t.Errorf("the last event is %T", seen.list[n-1])
 	}
 }
+
+func TestBashTellsItsCommandUnderAnyName(t *testing.T) {
+	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{})
+	b.Name = "terminal"
+	if got, err := b.Command(&oneloop.ToolUse{Input: []byte(`{"command":"ls"}`)}); got != "ls" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
