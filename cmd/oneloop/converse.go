@@ -14,6 +14,7 @@ import (
 
 // converse talks with the user until they leave.
 func (p *program) converse(ctx context.Context) (err error) {
+	p.ready() // from here on there may be a terminal to give back
 	dir, err := p.folder()
 	if err != nil {
 		return err

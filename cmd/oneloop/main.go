@@ -34,6 +34,7 @@ type program struct {
 	stdin    *os.File
 	stdout   *os.File
 	stderr   *os.File
+	ready    func() // waits until signals are taken over
 }
 
 // run does what the command line says and returns the exit code.
@@ -75,7 +76,8 @@ func (p *program) end(work func(context.Context) error, also ...os.Signal) (code
 			code = p.fail(fmt.Errorf("internal error: %v. Please report it, with what you did before", v))
 		}
 	}()
-	ctx, stop := tui.Signals(context.Background(), also...)
+	ctx, ready, stop := tui.Signals(context.Background(), also...)
+	p.ready = ready
 	err := work(ctx)
 	var sig *tui.SignalError
 	if errors.As(context.Cause(ctx), &sig) {

@@ -17,8 +17,9 @@ import (
 //
 // Taking the signals over goes on while the caller begins its work, for each
 // of them is a round trip between threads. One that comes before it is done
-// ends the program as it does every other.
-func Signals(ctx context.Context, also ...os.Signal) (context.Context, func()) {
+// ends the program as it does every other; whoever has something to give back
+// by then, such as a terminal, calls ready first, which waits for it.
+func Signals(ctx context.Context, also ...os.Signal) (_ context.Context, ready, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var sigs []os.Signal
 	for _, s := range append(deadly(), also...) {
@@ -27,7 +28,7 @@ func Signals(ctx context.Context, also ...os.Signal) (context.Context, func()) {
 		}
 	}
 	ch := make(chan os.Signal, 2)
-	done := make(chan struct{})
+	done, taken := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		dropPipe()
@@ -35,6 +36,7 @@ func Signals(ctx context.Context, also ...os.Signal) (context.Context, func()) {
 			signal.Notify(ch, sigs...)
 			defer signal.Stop(ch)
 		}
+		close(taken)
 		var first os.Signal
 		for {
 			select {
@@ -49,7 +51,7 @@ func Signals(ctx context.Context, also ...os.Signal) (context.Context, func()) {
 			}
 		}
 	})
-	return ctx, sync.OnceFunc(func() {
+	return ctx, func() { <-taken }, sync.OnceFunc(func() {
 		close(done)
 		wg.Wait()
 		cancel(nil)
