@@ -67,7 +67,7 @@ func classOf(status int) error {
 func (m *Model) fail(resp *http.Response, class error, message string) *oneloop.APIError {
 	return &oneloop.APIError{
 		Class: class, API: API, URL: m.shown, Status: resp.StatusCode,
-		Message: m.clean(message), RequestID: requestID(resp.Header),
+		Message: m.clean(message), RequestID: m.requestID(resp.Header),
 	}
 }
 

@@ -30,7 +30,7 @@ func (m *Model) send(ctx context.Context, body oneloop.Parts, emit func(oneloop.
 	if err != nil {
 		return nil, m.unreached(ctx, err)
 	}
-	emit(oneloop.ResponseStarted{Status: resp.StatusCode, Header: wire.MaskHeader(resp.Header), RequestID: requestID(resp.Header)})
+	emit(oneloop.ResponseStarted{Status: resp.StatusCode, Header: wire.MaskHeader(resp.Header), RequestID: m.requestID(resp.Header)})
 	decoded, err := wire.Decode(&counted{resp.Body, emit}, resp.Header.Get("Content-Encoding"))
 	if err != nil {
 		resp.Body.Close()
@@ -64,10 +64,12 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func requestID(h http.Header) string {
+// requestID is the API's id of an exchange. It comes from outside and is
+// shown: a gateway may have put anything into it.
+func (m *Model) requestID(h http.Header) string {
 	for _, name := range []string{"Request-Id", "X-Request-Id", "X-Amzn-Requestid"} {
 		if id := h.Get(name); id != "" {
-			return wire.Printable([]byte(id), 200)
+			return wire.Printable([]byte(wire.Redact(id, m.secrets...)), 200)
 		}
 	}
 	return ""
@@ -97,7 +99,7 @@ func (m *Model) receive(ctx context.Context, cancel func(), resp *http.Response,
 		return m.fail(resp, class, fmt.Sprintf(format, args...))
 	}
 	r.clean = m.clean
-	r.requestID = requestID(resp.Header)
+	r.requestID = m.requestID(resp.Header)
 	body := bufio.NewReader(resp.Body)
 	var msg *oneloop.Message
 	var err error
