@@ -397,3 +397,19 @@ func TestNoBashIsSaid(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+func TestAGatewayThatEchoesTheKeyDoesNotMakeUsShowIt(t *testing.T) {
+	echo := script.Fail(400, "invalid_request_error", "no: "+testKey)
+	echo.Header.Set("Request-Id", "req "+testKey)
+	p := newProduct(t, echo)
+	trace := filepath.Join(p.dir, "trace.jsonl")
+	o := p.run("--trace="+trace, "go on") // run fails the test when the key is shown
+	if o.code != exitFailed {
+		t.Errorf("exit code %d", o.code)
+	}
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacks(t, string(data), testKey)
+}

@@ -429,3 +429,16 @@ func TestNoColourWhereNoneIsWanted(t *testing.T) {
 		t.Errorf("colours in %q", c.all)
 	}
 }
+
+func TestNamedPipesAreRefusedAndNotWaitedFor(t *testing.T) {
+	p := newProduct(t)
+	if err := syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := p.run("--image", "pipe", "what is this?"); o.code != exitUsage || !strings.Contains(o.stderr, "pipe") {
+		t.Errorf("an image: exit code %d, %s", o.code, o.stderr)
+	}
+	if o := p.run("--trace=pipe", "go on"); o.code != exitConfig || !strings.Contains(o.stderr, "pipe") {
+		t.Errorf("a trace: exit code %d, %s", o.code, o.stderr)
+	}
+}

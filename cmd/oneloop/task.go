@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 
 	"oneloop"
 	"oneloop/internal/tui"
@@ -93,14 +94,15 @@ func (p *program) said() ([]oneloop.Block, string, error) {
 const imageLimit = 5 << 20 * 3 / 4
 
 func (p *program) image(name string) (oneloop.Block, error) {
+	// Looked at before it is opened: opening a pipe waits for its writer.
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, usagef(p.words.BadFile, name, "it is no ordinary file")
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, usagef(p.words.BadFile, name, plain(err))
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return nil, usagef(p.words.BadFile, name, "it is no ordinary file")
-	}
 	data, err := io.ReadAll(io.LimitReader(f, imageLimit+1))
 	if err != nil {
 		return nil, usagef(p.words.BadFile, name, plain(err))
@@ -185,7 +187,8 @@ func (p *program) tracer(a *agent, w io.Writer) (tracer, error) {
 		t := trace.NewPretty(w, p.settings.Secrets()...)
 		return tracer{t.Event, t.Forget, t.Err}, nil
 	}
-	f, err := os.OpenFile(p.opts.trace, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	// Without waiting: a named pipe that nobody reads is an error.
+	f, err := os.OpenFile(p.opts.trace, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return tracer{}, &codeError{exitConfig, fmt.Errorf(p.words.TraceFile, p.opts.trace, plain(err))}
 	}
