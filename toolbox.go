@@ -57,7 +57,7 @@ func (t *Toolbox) Run(ctx context.Context, calls []*ToolUse, emit func(Event)) *
 	results := make([]*ToolResult, len(calls))
 	var wg sync.WaitGroup
 	for i := range work {
-		run := func() { results[i] = work[i].run(ctx, emit) }
+		run := func() { work[i].run(ctx, emit, &results[i]) }
 		if beside {
 			wg.Go(run)
 		} else {
@@ -131,15 +131,18 @@ func (t *Toolbox) names() string {
 	return strings.Join(names, ", ")
 }
 
-func (p *prepared) run(ctx context.Context, emit func(Event)) *ToolResult {
+// run puts the answer into result. It does so also when the tool ends its own
+// goroutine, as the Fatal of a test does.
+func (p *prepared) run(ctx context.Context, emit func(Event), result **ToolResult) {
 	emit(ToolStart{Call: p.call})
 	began := time.Now()
-	answer := *p.answer(ctx, emit) // the tool may keep its own
-	r := &answer
-	r.ID = p.call.ID
-	tidy(r)
-	emit(ToolEnd{Call: p.call, Result: r, Duration: time.Since(began)})
-	return r
+	r := ErrorResult(fmt.Sprintf("the tool %s ended without an answer. It may have changed something; look before you call it again.", p.call.Name))
+	defer func() {
+		r.ID = p.call.ID
+		*result = r
+		emit(ToolEnd{Call: p.call, Result: r, Duration: time.Since(began)})
+	}()
+	r = p.answer(ctx, emit)
 }
 
 func (p *prepared) answer(ctx context.Context, emit func(Event)) (r *ToolResult) {
@@ -158,27 +161,39 @@ func (p *prepared) answer(ctx context.Context, emit func(Event)) (r *ToolResult)
 	if r == nil {
 		r = &ToolResult{}
 	}
+	out := *r // the tool may keep its own
 	if err == nil {
-		return r
+		tidy(&out)
+		return &out
 	}
 	text := err.Error()
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		text = "interrupted while it ran; it may have changed something."
 	}
-	out := *r
 	out.IsError = true
 	out.Content = append(out.Content[:len(out.Content):len(out.Content)], &Text{Text: text})
+	tidy(&out)
 	return &out
 }
 
-// tidy makes r something every API takes: no blank text, some content, and
-// only text beside is_error.
+// tidy makes r something every API takes: no blank text, nothing that stands
+// only outside of results, some content, and only text beside is_error.
 func tidy(r *ToolResult) {
 	var kept []Block
 	for _, b := range r.Content {
 		switch b := b.(type) {
+		case nil, *Thinking, *ToolUse, *ToolResult:
+			continue
 		case *Text:
-			if strings.TrimSpace(b.Text) == "" {
+			if b == nil || strings.TrimSpace(b.Text) == "" {
+				continue
+			}
+		case *Media:
+			if b == nil || r.IsError {
+				continue
+			}
+		case *Opaque:
+			if b == nil || r.IsError {
 				continue
 			}
 		default:

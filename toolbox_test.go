@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -326,5 +328,41 @@ func TestEveryStartHasAnEnd(t *testing.T) {
 func TestNoCallsGiveAnEmptyMessage(t *testing.T) {
 	if msg := (&oneloop.Toolbox{}).Run(t.Context(), nil, ignore); msg == nil || msg.Role != oneloop.User || len(msg.Blocks) != 0 {
 		t.Errorf("got %+v", msg)
+	}
+}
+
+func TestAToolThatEndsItsGoroutineIsAnswered(t *testing.T) {
+	gone := oneloop.Tool{ToolDef: oneloop.ToolDef{Name: "gone"}, Parallel: true,
+		Run: func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) {
+			runtime.Goexit()
+			return nil, nil
+		}}
+	fine := oneloop.Tool{ToolDef: oneloop.ToolDef{Name: "fine"}, Parallel: true,
+		Run: func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) {
+			return oneloop.TextResult("here"), nil
+		}}
+	box := &oneloop.Toolbox{Tools: []oneloop.Tool{gone, fine}}
+	var ends atomic.Int64
+	msg := box.Run(t.Context(), []*oneloop.ToolUse{{ID: "1", Name: "gone", Input: []byte("{}")}, {ID: "2", Name: "fine", Input: []byte("{}")}}, func(e oneloop.Event) {
+		if e.Kind() == oneloop.KindToolEnd {
+			ends.Add(1)
+		}
+	})
+	first, second := msg.Blocks[0].(*oneloop.ToolResult), msg.Blocks[1].(*oneloop.ToolResult)
+	if first.ID != "1" || !first.IsError || second.ID != "2" || second.Text() != "here" || ends.Load() != 2 {
+		t.Errorf("%+v, %+v, %d ends", first, second, ends.Load())
+	}
+}
+
+func TestBlocksThatAreNoneAreLeftOutOfResults(t *testing.T) {
+	odd := oneloop.Tool{ToolDef: oneloop.ToolDef{Name: "odd"},
+		Run: func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) {
+			return &oneloop.ToolResult{Content: []oneloop.Block{nil, (*oneloop.Text)(nil), (*oneloop.Media)(nil), (*oneloop.Opaque)(nil),
+				&oneloop.Thinking{Text: "hm"}, &oneloop.ToolUse{ID: "x"}, &oneloop.Text{Text: "kept"}}}, nil
+		}}
+	msg := (&oneloop.Toolbox{Tools: []oneloop.Tool{odd}}).Run(t.Context(), []*oneloop.ToolUse{{ID: "1", Name: "odd", Input: []byte("{}")}}, func(oneloop.Event) {})
+	r := msg.Blocks[0].(*oneloop.ToolResult)
+	if len(r.Content) != 1 || r.Text() != "kept" || r.IsError {
+		t.Errorf("%+v", r)
 	}
 }
