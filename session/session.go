@@ -266,8 +266,8 @@ func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
 		return nil, &oneloop.TruncatedError{Stop: last.Stop}
 	}
 	t.goneOn = 0
-	if last.Role == oneloop.Assistant && len(last.Blocks) == 0 {
-		t.emit(oneloop.Notice{Text: "The model ended its turn without saying anything."})
+	if last.Role == oneloop.Assistant {
+		t.surface(last)
 	}
 	if m := t.session.Inbox.take(AtTurnEnd); m != nil {
 		return m, nil
@@ -285,6 +285,16 @@ func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
 	m := oneloop.NewMessage(oneloop.User, more...)
 	m.Meta.Source = "hook"
 	return m, nil
+}
+
+// surface says what an end leaves out that looks like any other.
+func (t *turn) surface(last *oneloop.Message) {
+	switch {
+	case len(last.ToolUses()) > 0:
+		t.emit(oneloop.Notice{Text: fmt.Sprintf("The model stopped for a reason that is not known here, %q; the call in its reply was not run.", last.Stop)})
+	case strings.TrimSpace(last.Text()) == "":
+		t.emit(oneloop.Notice{Text: "The model ended its turn without saying anything."})
+	}
 }
 
 // driver is a message that belongs to the reply before it: what follows goes on

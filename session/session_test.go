@@ -298,3 +298,24 @@ func TestQuestionsArePutOneAtATime(t *testing.T) {
 		t.Error("a nil Ask must stay nil: it says that nobody is there")
 	}
 }
+
+func TestAnEndThatLeavesSomethingOutIsSaid(t *testing.T) {
+	for want, reply := range map[string]*oneloop.Message{
+		"without saying anything": says(oneloop.StopEndTurn, &oneloop.Thinking{Text: "hm", Signature: "s"}),
+		"was not run":             says("brand_new_reason", text("I call"), call("1", "T")),
+	} {
+		s := &session.Session{Model: &model{replies: []*oneloop.Message{reply}}, Tools: tools(nil)}
+		var notices string
+		for e, err := range s.Send(t.Context(), text("hi")) {
+			if err != nil {
+				t.Error(err)
+			}
+			if n, ok := e.(oneloop.Notice); ok {
+				notices += n.Text
+			}
+		}
+		if !strings.Contains(notices, want) {
+			t.Errorf("notices are %q, want %q", notices, want)
+		}
+	}
+}

@@ -485,3 +485,11 @@ func TestCaseProv03BaseURLShapes(t *testing.T) {
 	}
 	contains(t, o.stderr, gone.server.URL()+"/v1/messages")
 }
+
+func TestAMessageWhoseContentIsOneStringIsItsText(t *testing.T) {
+	p := newProduct(t, script.Reply{Header: http.Header{"Content-Type": {"application/json"}},
+		Body: []byte(`{"id":"m","type":"message","role":"assistant","content":"plain \"words\"","stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)})
+	if o := p.done("go on"); o.stdout != "plain \"words\"\n" {
+		t.Errorf("stdout is %q", o.stdout)
+	}
+}

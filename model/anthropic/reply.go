@@ -152,7 +152,11 @@ func (r *reply) start(m wire.Value) error {
 
 // blocks takes the blocks that a message holds already.
 func (r *reply) blocks(m wire.Value) error {
-	for block := range m.Field("content").Items() {
+	content := m.Field("content")
+	if len(content) > 0 && content[0] == '"' { // short for one block of text
+		content = slices.Concat(wire.Value(`[{"type":"text","text":`), content, wire.Value(`}]`))
+	}
+	for block := range content.Items() {
 		if err := r.open(int64(len(r.parts)), block); err != nil {
 			return err
 		}
