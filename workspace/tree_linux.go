@@ -166,7 +166,7 @@ func (t *tree) reap() {
 	}
 	for _, c := range children(os.Getpid()) {
 		for other := range running.trees {
-			if c.state == 'Z' && c.pid != other.pid && other.mayOwn(c) {
+			if c.dead() && c.pid != other.pid && other.mayOwn(c) {
 				unix.Wait4(c.pid, nil, unix.WNOHANG, nil)
 				break
 			}
@@ -185,7 +185,7 @@ func (t *tree) members() []proc {
 			continue
 		}
 		found = descend(found, c)
-		if c.state == 'Z' && c.pid != t.pid {
+		if c.dead() && c.pid != t.pid {
 			unix.Wait4(c.pid, nil, unix.WNOHANG, nil)
 		}
 	}
@@ -193,7 +193,7 @@ func (t *tree) members() []proc {
 }
 
 func descend(found []proc, p proc) []proc {
-	if p.state != 'Z' && p.state != 'X' {
+	if !p.dead() {
 		found = append(found, p)
 	}
 	for _, c := range children(p.pid) {
@@ -239,9 +239,16 @@ var ownSessionID = sync.OnceValue(func() int {
 // proc is a line of /proc/PID/stat, which is all that is read of a process.
 type proc struct {
 	pid, parent, session int
+	threads              int
 	state                byte
 	start                uint64
 	name                 string
+}
+
+// dead reports whether the process has ended. One whose first thread has
+// ended while others run looks like a zombie, and lives.
+func (p proc) dead() bool {
+	return p.state == 'X' || p.state == 'Z' && p.threads <= 1
 }
 
 // procReadable reports whether /proc is there and counts processes as we do.
@@ -320,10 +327,11 @@ func readProc(pid int) (proc, error) {
 		return proc{}, fmt.Errorf("read process %d: unexpected form", pid)
 	}
 	p := proc{pid: pid, name: strings.ToValidUTF8(string(data[open+1:shut]), "?"), state: fields[0][0]}
-	var errs [3]error
+	var errs [4]error
 	p.parent, errs[0] = strconv.Atoi(fields[1])
 	p.session, errs[1] = strconv.Atoi(fields[3])
 	p.start, errs[2] = strconv.ParseUint(fields[19], 10, 64)
+	p.threads, errs[3] = strconv.Atoi(fields[17])
 	for _, err := range errs {
 		if err != nil {
 			return proc{}, fmt.Errorf("read process %d: %w", pid, err)
