@@ -22,6 +22,7 @@ import (
 
 func main() {
 	workspace.Helper()
+	closeMemory()
 	os.Exit(run(os.Args[1:]))
 }
 
