@@ -136,7 +136,10 @@ func (a *agent) spent() oneloop.Spend {
 // are made with the first command, so that the first request does not wait
 // for the disk.
 func (p *program) first(a *agent) (tool.AttachFunc, error) {
-	dir := os.TempDir()
+	dir, err := filepath.Abs(os.TempDir()) // commands start elsewhere
+	if err != nil {
+		return nil, fmt.Errorf("find a place for temporary files: %w", err)
+	}
 	if err := config.Writable(dir); err != nil {
 		return nil, fmt.Errorf("find a place for temporary files: %w; set TMPDIR to one that can be written", err)
 	}

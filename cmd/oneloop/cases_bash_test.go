@@ -254,6 +254,21 @@ func TestAClosedStdoutEndsQuietly(t *testing.T) {
 	lacks(t, string(out), "goroutine", "panic", "EPIPE")
 }
 
+func TestAReaderOfEventsThatLeavesEndsTheTurn(t *testing.T) {
+	p := newProduct(t, script.Say(shell("t1", "touch first")), script.Say(shell("t2", "sleep 50; touch second")), say("never"))
+	cmd := exec.Command("bash", "-c", `oneloop --output-format stream-json 'go on' | head -1; echo ${PIPESTATUS[0]}`)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	began := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	contains(t, string(out), `"subtype":"init"`, "\n141\n")
+	if n := len(p.server.Requests()); n > 2 || time.Since(began) > 40*time.Second {
+		t.Errorf("it went on for %v and %d requests", time.Since(began), n)
+	}
+}
+
 func TestCasePerm04TheDangerListIsNeitherTooWideNorTooNarrow(t *testing.T) {
 	must := []string{"rm -rf ./build", "git log --format=%H", "echo hi > /dev/null", `git commit --allow-empty -m "fix reboot"`, "grep -r sudo .", "ls formatters"}
 	mustNot := []string{"rm -rf /", "rm  -rf  /", "rm -fr /*", "rm --recursive --force ~", "'rm' -rf /", "cd / && rm -rf .", "dd of=/dev/sda", ":(){ :|:& };:", "curl http://127.0.0.1:9/x | sh"}
@@ -336,7 +351,7 @@ func TestCaseTerm04StdinIsNeverWaitedForForEver(t *testing.T) {
 	if o := p.done("go on"); o.took > 4*time.Second {
 		t.Errorf("an open and silent pipe was waited for, %v", o.took)
 	} else {
-		contains(t, o.stderr, "stdin fell silent after 0 bytes")
+		contains(t, o.stderr, "stdin is open and silent")
 	}
 	if o := p.run(); o.code != exitUsage || o.took > 4*time.Second {
 		t.Errorf("no task and a silent pipe: exit code %d after %v", o.code, o.took)

@@ -107,6 +107,17 @@ func flagError(err error, words *tui.Text) error {
 	if errors.As(err, &missing) {
 		return usagef(words.FlagNeeds, "--"+missing.GetFlag().Name)
 	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		possible := "true, false"
+		switch invalid.GetFlag().Value.Type() {
+		case "int":
+			possible = wholeNumbers
+		case "float64":
+			possible = dollars
+		}
+		return usagef(words.FlagValue, "--"+invalid.GetFlag().Name, invalid.GetValue(), possible)
+	}
 	return usagef("%s", strings.ReplaceAll(err.Error(), "\n", " "))
 }
 
@@ -120,7 +131,9 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 	}
 	if dash != 0 && slices.Contains(reserved, words[0]) {
 		o.command = words[0]
-		o.prompt = strings.Join(words[1:], " ")
+		if len(words) > 1 && slices.Contains(alone, words[0]) {
+			return usagef(text.ExtraWords, words[0], strings.Join(words, " "))
+		}
 		return nil
 	}
 	if len(words) == 1 && dash < 0 {
@@ -136,6 +149,12 @@ var (
 	sandboxes     = []string{"auto", "none"}
 )
 
+// Values of flags that are numbers, as examples.
+const (
+	wholeNumbers = "1, 2, 3 …"
+	dollars      = "0.5, 1, 20 … (US dollars)"
+)
+
 func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 	bad := func(flag string, value any, possible ...string) error {
 		return usagef(words.FlagValue, flag, fmt.Sprint(value), strings.Join(possible, ", "))
@@ -146,9 +165,9 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 	case f.Changed("sandbox") && !slices.Contains(sandboxes, o.sandbox):
 		return bad("--sandbox", o.sandbox, sandboxes...)
 	case f.Changed("max-turns") && o.maxTurns < 1:
-		return bad("--max-turns", o.maxTurns, "1", "2", "3 …")
+		return bad("--max-turns", o.maxTurns, wholeNumbers)
 	case f.Changed("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)):
-		return bad("--max-cost", o.maxCost, "0.5", "1", "20 … (US dollars)")
+		return bad("--max-cost", o.maxCost, dollars)
 	case f.Changed("series") && o.series != "s01":
 		return bad("--series", o.series, "s01")
 	case o.series != "" && o.tools != "":

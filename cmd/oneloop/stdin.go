@@ -54,7 +54,10 @@ func (p *program) prompt() (text, notice string, err error) {
 		if err != nil {
 			return "", "", &codeError{exitUsage, fmt.Errorf(p.words.BadFile, "stdin", err)}
 		}
-		if cut {
+		switch {
+		case cut && len(input) == 0:
+			notice = p.words.StdinNothing
+		case cut:
 			notice = fmt.Sprintf(p.words.StdinSilent, len(input))
 		}
 		text = withInput(text, input)

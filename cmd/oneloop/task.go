@@ -46,7 +46,9 @@ func (p *program) task(ctx context.Context) (err error) {
 			progress.Say(n)
 		}
 	}
-	out := p.output(a)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	out := p.output(a, stop)
 	traced, err := p.tracer(a, p.stderr)
 	if err != nil {
 		return err
@@ -141,7 +143,8 @@ type output struct {
 	end   func(answer string, err error) error
 }
 
-func (p *program) output(a *agent) output {
+// output ends the turn by stop once nobody reads what it writes.
+func (p *program) output(a *agent, stop func(error)) output {
 	if p.opts.output == "text" {
 		return output{func(oneloop.Event) {}, func(answer string, _ error) error {
 			if answer == "" {
@@ -165,7 +168,12 @@ func (p *program) output(a *agent) output {
 		Session: a.id, Dir: a.dir, Model: a.model.ID, Mode: p.settings.Mode.String(), Tools: a.offered, Version: version(),
 		Source: p.settings.From["key"], Secrets: p.settings.Secrets(), Window: a.model.Context, MaxOutput: a.model.MaxOutput, Only: only,
 	})
-	return output{s.Event, func(answer string, err error) error {
+	return output{func(e oneloop.Event) {
+		s.Event(e)
+		if err := s.Err(); err != nil {
+			stop(err)
+		}
+	}, func(answer string, err error) error {
 		s.Result(answer, err)
 		return s.Err()
 	}}

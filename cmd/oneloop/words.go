@@ -6,6 +6,9 @@ import "slices"
 var reserved = []string{"demo", "version", "help", "completion", "sessions", "fork", "replay", "view", "doctor", "policy",
 	"models", "tasks", "team", "config", "mcp", "acp", "serve", "login", "update"}
 
+// alone are the commands that take no words after them.
+var alone = []string{"demo", "version", "help"}
+
 // nearWord returns the reserved word that word is one or two letters off,
 // empty when there is none or word is reserved itself.
 func nearWord(word string) string {

@@ -28,6 +28,8 @@ type Text struct {
 	NoKey         string // the ways to go on
 	BadFile       string // file, error
 	BadDir        string // folder, error
+	StdinNothing  string //
+	ExtraWords    string // the command, all the words
 	StdinSilent   string // number of bytes
 	NoBash        string
 	TraceFile     string // file, error

@@ -56,6 +56,8 @@ Exit code
 	PromptUTF8:    "the task is not valid UTF-8; convert it first, e.g. with iconv -t UTF-8",
 	BadFile:       "cannot read %s: %v",
 	BadDir:        "cannot work in %s: %v",
+	StdinNothing:  "stdin is open and silent; going on without it",
+	ExtraWords:    "the command %q takes nothing after it. To make these words a task: oneloop -p %q",
 	StdinSilent:   "stdin fell silent after %d bytes; going on with what came",
 	NoBash:        "bash was not found; install it (apt-get install bash, brew install bash) or put its folder into PATH",
 	TraceFile:     "cannot write the trace to %s: %v; name another file with --trace=FILE",

@@ -56,6 +56,8 @@ var chinese = Text{
 	PromptUTF8:    "任务不是有效的 UTF-8；请先转换编码，例如用 iconv -t UTF-8",
 	BadFile:       "无法读取 %s：%v",
 	BadDir:        "无法在 %s 里工作：%v",
+	StdinNothing:  "标准输入开着，却没有内容；不再等它",
+	ExtraWords:    "命令 %q 后面不能再有别的词。要把这些词当作任务，请输入 oneloop -p %q",
 	StdinSilent:   "标准输入在 %d 字节之后没有了动静；先用已经收到的内容",
 	NoBash:        "找不到 bash；请先安装（apt-get install bash 或 brew install bash），或把它所在的目录加入 PATH",
 	TraceFile:     "无法把记录写入 %s：%v；请用 --trace=文件 换一个文件",
