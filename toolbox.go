@@ -101,7 +101,7 @@ func (t *Toolbox) prepare(call *ToolUse) (p prepared) {
 		}
 	}
 	if p.tool == nil {
-		p.refuse = fmt.Sprintf("there is no tool named %q, nothing was run. The tools are: %s.", call.Name, t.names())
+		p.refuse = fmt.Sprintf("there is no tool named %q, nothing was run. %s", call.Name, t.names())
 		return p
 	}
 	err := CheckObject(p.call.Input)
@@ -123,12 +123,16 @@ func (t *Toolbox) find(name string) *Tool {
 	return nil
 }
 
+// names says what there is instead.
 func (t *Toolbox) names() string {
+	if len(t.Tools) == 0 {
+		return "There are no tools; answer without."
+	}
 	names := make([]string, len(t.Tools))
 	for i := range t.Tools {
 		names[i] = t.Tools[i].Name
 	}
-	return strings.Join(names, ", ")
+	return "The tools are: " + strings.Join(names, ", ") + "."
 }
 
 // run puts the answer into result. It does so also when the tool ends its own

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 
 	"oneloop"
 )
@@ -28,11 +29,18 @@ func Queue(ask oneloop.Ask) oneloop.Ask {
 	}
 }
 
-// Put asks q and emits the question and how it ended. A question that nobody
-// answered ends as a no.
+var errNobody = errors.New("nobody is there to answer")
+
+// Put asks q and emits the question and how it ended, so that whoever listens
+// knows what was asked. A question that nobody answered, and one to a nil ask,
+// ends as a no.
 func Put(ctx context.Context, ask oneloop.Ask, q oneloop.Question, emit func(oneloop.Event)) (oneloop.Answer, error) {
 	emit(oneloop.Asked{Question: q})
-	a, err := ask(ctx, q)
+	var a oneloop.Answer
+	err := errNobody
+	if ask != nil {
+		a, err = ask(ctx, q)
+	}
 	if err != nil {
 		a = oneloop.Answer{Reason: err.Error()}
 	}

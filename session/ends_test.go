@@ -46,7 +46,7 @@ func TestAnyEndOfTheContextIsAnInterruption(t *testing.T) {
 func TestTheCauseOfTheContextIsTheErrorOfTheTurn(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(oneloop.ErrShutdown)
-	if _, err := send(t, ctx, &session.Session{}, text("hi")); err != oneloop.ErrShutdown {
+	if _, err := send(t, ctx, &session.Session{Model: new(model)}, text("hi")); err != oneloop.ErrShutdown {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestTheWordsBeforeACutCallAreNotLost(t *testing.T) {
 }
 
 func TestAPromptThatAHookEmptiedIsBlank(t *testing.T) {
-	s := &session.Session{BeforePrompt: func(_ context.Context, p *oneloop.Message) error { p.Blocks = nil; return nil }}
+	s := &session.Session{Model: new(model), BeforePrompt: func(_ context.Context, p *oneloop.Message) error { p.Blocks = nil; return nil }}
 	if _, err := send(t, t.Context(), s, text("hi")); !errors.Is(err, session.ErrBlank) {
 		t.Errorf("error is %v", err)
 	}

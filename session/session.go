@@ -8,7 +8,7 @@
 //
 //	s := &session.Session{Model: m, Tools: box}
 //	for e, err := range s.Send(ctx, &oneloop.Text{Text: "make the tests pass"}) {
-//		…
+//		… // the turn runs while this loop does, and only then
 //	}
 package session
 
@@ -27,8 +27,10 @@ import (
 
 // Errors of [Session.Send] beside those of the model and the transcript.
 var (
-	ErrBusy  = errors.New("a turn is running already")
-	ErrBlank = errors.New("there is nothing to send: the prompt is blank")
+	ErrBusy    = errors.New("a turn of this session is running already; wait for its end, or put what is to be said into the Inbox")
+	ErrBlank   = errors.New("there is nothing to send: the prompt is blank")
+	ErrSpent   = errors.New("this turn was taken already; call Send again to say the same again")
+	ErrNoModel = errors.New("the session has no Model; set it before the first turn")
 )
 
 // Bounds of what a turn does by itself.
@@ -37,16 +39,21 @@ const (
 	Urgings       = 20 // how often AtStop may make it go on
 )
 
-// Session is one conversation. Model and Tools are needed, the rest may be
-// left zero. Its fields are not to be changed once the first turn began.
+// Session is one conversation. Model is needed, the rest may be left zero. Its
+// fields are not to be changed once the first turn began. Its methods are safe
+// for concurrent use; it is not to be copied.
 type Session struct {
-	Model      oneloop.Model
-	Tools      oneloop.Tools
-	Transcript oneloop.Transcript // nil: an empty [oneloop.History]
-	Inbox      *Inbox             // what comes in while a turn runs; nil: nothing does
+	Model oneloop.Model
+	// Tools answer calls; nil: there are none, and a call is answered so.
+	Tools oneloop.Tools
+	// Transcript keeps the conversation and says what the model is told of the
+	// tools. Nil: the first turn puts a [oneloop.History] here, which offers
+	// the tools if Tools is a [*oneloop.Toolbox].
+	Transcript oneloop.Transcript
+	Inbox      *Inbox // what comes in while a turn runs; nil: nothing does
 
-	// AtStart is called once, before the first turn. An error ends the turn
-	// before anything was kept.
+	// AtStart is called before the first turn. An error ends the turn before
+	// anything was kept; the next one calls it again.
 	AtStart func(ctx context.Context) error
 	// BeforePrompt is called with what is about to be added to the
 	// transcript. It may add blocks. An error ends the turn before anything
@@ -58,34 +65,52 @@ type Session struct {
 	// more than [Urgings] times ends with a [*oneloop.LimitError]. A turn
 	// that a tool ended, or an error, is not asked about.
 	AtStop func(ctx context.Context, last *oneloop.Message) ([]oneloop.Block, error)
-	// AtEnd is called by Close. Its ctx has not ended with the last turn.
+	// AtEnd is called by Close, with the ctx that Close got.
 	AtEnd func(ctx context.Context) error
 
 	busy    atomic.Bool
 	started bool
 }
 
-// Send says blocks to the agent and yields what happens until it is done. The
-// last pair carries the error that ended the turn, if one did:
+// Send returns a turn; nothing happens until it is ranged over. The range says
+// blocks to the agent and yields what happens until it is done. The last pair
+// carries the error that ended the turn, if one did, and no event:
 // [*oneloop.RefusedError], [*oneloop.TruncatedError], [*oneloop.LimitError],
 // the cause of ctx (which is at least [oneloop.ErrInterrupted]), or that of
 // the model or the transcript. What was said is kept in any case but
-// [ErrBlank], [ErrBusy], an error of a hook, and a ctx that had ended before.
+// [ErrBlank], [ErrBusy], [ErrSpent], [ErrNoModel], an error of a hook, and a
+// ctx that had ended before.
+//
+// A consumer that breaks off interrupts the turn, and waits in the break for
+// its end: what the model had said is kept, its calls are answered, and the
+// next turn goes on from there. The error is not told to one who has left.
+//
+// A turn is taken once: a second range yields [ErrSpent] alone. Turns of one
+// session do not overlap: while one runs, another yields [ErrBusy] alone.
 //
 // A model that stops without a word has ended the turn: it is not asked again
 // with the same conversation, and a [oneloop.Notice] says so.
-//
-// Turns of one session do not overlap. A consumer that breaks off interrupts
-// the turn and waits for its end.
 func (s *Session) Send(ctx context.Context, blocks ...oneloop.Block) iter.Seq2[oneloop.Event, error] {
+	var spent atomic.Bool
 	return oneloop.Events(ctx, func(ctx context.Context, emit func(oneloop.Event)) error {
+		if spent.Swap(true) {
+			return ErrSpent
+		}
 		return s.Turn(ctx, emit, blocks...)
 	})
 }
 
-// Turn is Send for those who have somewhere to emit to, such as a tool that
-// runs an agent of its own.
+// Turn takes a turn at once and returns its error: Send for those who have
+// somewhere to emit to, such as a tool that runs an agent of its own. It calls
+// emit, possibly from several goroutines, until it returns. A nil emit is for
+// those who do not listen.
 func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...oneloop.Block) error {
+	if s.Model == nil {
+		return ErrNoModel
+	}
+	if emit == nil {
+		emit = func(oneloop.Event) {}
+	}
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
 	}
@@ -115,8 +140,13 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 	return err
 }
 
-// Close ends the session. There is nothing to close when no turn began.
+// Close ends the session: it calls AtEnd when a turn began since the last
+// Close. It returns [ErrBusy] while a turn runs.
 func (s *Session) Close(ctx context.Context) error {
+	if !s.busy.CompareAndSwap(false, true) {
+		return ErrBusy
+	}
+	defer s.busy.Store(false)
 	if !s.started || s.AtEnd == nil {
 		return nil
 	}
@@ -125,8 +155,15 @@ func (s *Session) Close(ctx context.Context) error {
 }
 
 func (s *Session) begin(ctx context.Context, prompt *oneloop.Message) error {
+	if s.Tools == nil {
+		s.Tools = new(oneloop.Toolbox)
+	}
 	if s.Transcript == nil {
-		s.Transcript = new(oneloop.History)
+		h := new(oneloop.History)
+		if box, ok := s.Tools.(*oneloop.Toolbox); ok {
+			h.Tools = box.Defs()
+		}
+		s.Transcript = h
 	}
 	if !s.started && s.AtStart != nil {
 		if err := s.AtStart(ctx); err != nil {
@@ -155,11 +192,14 @@ func ended(ctx context.Context) error {
 	return cause
 }
 
-// said leaves out blank text, which no API takes.
+// said leaves out nothing and blank text, which no API takes.
 func said(blocks []oneloop.Block) []oneloop.Block {
 	var kept []oneloop.Block
 	for _, b := range blocks {
-		if t, ok := b.(*oneloop.Text); ok && strings.TrimSpace(t.Text) == "" {
+		if b == nil {
+			continue
+		}
+		if t, ok := b.(*oneloop.Text); ok && (t == nil || strings.TrimSpace(t.Text) == "") {
 			continue
 		}
 		kept = append(kept, b)
@@ -192,7 +232,7 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 		if err := t.add(ctx, next); err != nil {
 			return err
 		}
-		if err := oneloop.Run(ctx, t.session.Model, t.session.Tools, t, watch); err != nil {
+		if err := oneloop.Run(ctx, oneloop.ModelFunc(t.ask), t.session.Tools, t, watch); err != nil {
 			if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 				return ended(ctx)
 			}
@@ -204,6 +244,15 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 		}
 	}
 	return nil
+}
+
+// ask is the session's model, held to its contract.
+func (t *turn) ask(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+	m, err := t.session.Model.Generate(ctx, req, emit)
+	if m == nil && err == nil {
+		return nil, errors.New("the Model broke its contract: Generate returned neither a message nor an error")
+	}
+	return m, err
 }
 
 // Request puts what came in for the model behind what is there already, as
