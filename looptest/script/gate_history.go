@@ -264,7 +264,7 @@ func (g *gate) tail(sent *sentBlocks) {
 	if end.Type == "text" && end.Text != strings.TrimRight(end.Text, " \t\r\n") {
 		g.breach(RuleTail, "messages: final assistant content cannot end with trailing whitespace")
 	}
-	if !olderModels().MatchString(g.req.Model) && !sent.paused(end) {
+	if _, resumes := sent.paused(end); !resumes && !olderModels().MatchString(g.req.Model) {
 		g.breach(RuleTail, "This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
 }

@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -267,6 +268,68 @@ func TestAPausedTurnIsResumedWithTheMessageAsItIs(t *testing.T) {
 	}
 	if err := s.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAPauseIsKnownInWhateverFormItWasSent(t *testing.T) {
+	paused := script.Say(script.Thinking("hm", "sig"), script.Text("Half a word"))
+	paused.Stop = "pause_turn"
+	blank := script.Say(script.Thinking("hm", "sig"), script.Text("Half a word"), script.Text(" "))
+	blank.Stop = "pause_turn"
+	none := paused
+	none.Stop = "end_turn"
+	one := func(r script.Reply) script.Reply { r.OneShot = true; return r }
+	raw := func(r script.Reply) script.Reply { return script.Reply{SSE: r.Stream(script.Request{})} }
+	whole := []byte(`{"type":"message","role":"assistant","content":[` + thought + `,` + say("Half a word") + `],"stop_reason":"pause_turn"}`)
+	for _, c := range []struct {
+		name  string
+		reply script.Reply
+		text  string // with which the request goes on
+		ok    bool
+	}{
+		{"streamed", paused, "Half a word", true},
+		{"a blank text behind it", blank, "Half a word", true},
+		{"in one piece", one(paused), "Half a word", true},
+		{"as a raw stream", raw(paused), "Half a word", true},
+		{"as a raw body", script.Reply{Body: whole}, "Half a word", true},
+		{"other words", raw(paused), "Half a world", false},
+		{"fewer words", paused, "Half a", false},
+		{"no pause", raw(none), "Half a word", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, c.reply, script.Say(script.Text("ok")))
+			send(t, s, conversation(ask))
+			res := send(t, s, conversation(ask+`,`+assistant(thought+`,`+say(c.text))))
+			if (res.StatusCode == 200) != c.ok || broke(s, script.RuleTail) == c.ok {
+				t.Errorf("status %d, %v", res.StatusCode, s.Breaches())
+			}
+		})
+	}
+}
+
+func TestAPauseIsResumedWithoutTheSpaceAtItsEnd(t *testing.T) {
+	for _, whole := range []string{`Half.\n `, `Half. `, `Half.\u3000`} {
+		var text string
+		if err := json.Unmarshal([]byte(`"`+whole+`"`), &text); err != nil {
+			t.Fatal(err)
+		}
+		paused := script.Say(script.Thinking("hm", "sig"), script.Text(text))
+		paused.Stop = "pause_turn"
+		on := script.Say(script.Thinking("and", "sig2"), script.Tool("t1", "Bash", "{}"))
+		s := start(t, paused, on, script.Say(script.Text("ok")))
+		for i, body := range []string{
+			conversation(ask),
+			conversation(ask + `,` + assistant(thought+`,`+say("Half."))),
+			// The message keeps its space, and the reasoning behind it stays where it was sent.
+			conversation(ask + `,` + assistant(thought+`,`+say(whole)+`,`+second+`,`+use) + `,` + answer),
+		} {
+			if res := send(t, s, body); res.StatusCode != 200 {
+				t.Errorf("%q, request %d: %v", whole, i+1, s.Breaches())
+			}
+		}
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // value is what a block means, whatever the order of its keys and its cache
@@ -29,7 +30,7 @@ type hash [sha256.Size]byte
 // remember keeps what the reply to req holds, so that the gate knows it when
 // it comes back.
 func (s *Server) remember(req Request, reply Reply) {
-	p := played{paused: reply.stopReason() == "pause_turn"}
+	p := played{paused: reply.ending() == "pause_turn"}
 	for _, raw := range reply.content(req) {
 		kind := blockType(raw)
 		v := valueOf(raw)
@@ -48,10 +49,10 @@ func (s *Server) remember(req Request, reply Reply) {
 	if len(p.blocks) == 0 {
 		return
 	}
-	f := flatten(&req)
-	p.after, p.prefix = len(f.blocks), f.hashes[len(f.blocks)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	f := flatten(&req, &sentBlocks{replies: s.sent})
+	p.after, p.prefix = len(f.blocks), f.hashes[len(f.blocks)]
 	s.sent = append(s.sent, p)
 }
 
@@ -74,6 +75,32 @@ func (r Reply) content(req Request) []json.RawMessage {
 	return out
 }
 
+// ending is the stop_reason of the reply, empty when it has none.
+func (r Reply) ending() string {
+	var end struct {
+		Stop string `json:"stop_reason"`
+	}
+	switch {
+	case r.Body != nil:
+		if json.Unmarshal(r.Body, &end) != nil {
+			return ""
+		}
+		return end.Stop
+	case r.SSE == nil:
+		return r.stopReason()
+	}
+	for _, event := range splitEvents(r.SSE) {
+		var e struct {
+			Type  string
+			Delta json.RawMessage
+		}
+		if json.Unmarshal(dataOf(event), &e) == nil && e.Type == "message_delta" && json.Unmarshal(e.Delta, &end) != nil {
+			return ""
+		}
+	}
+	return end.Stop
+}
+
 // sentBlocks is everything that was sent, made for looking up.
 type sentBlocks struct {
 	replies []played
@@ -94,10 +121,34 @@ func (s *Server) index() *sentBlocks {
 
 func (x *sentBlocks) has(c Content) bool { return x.values[c.value] }
 
-func (x *sentBlocks) paused(c Content) bool {
-	return slices.ContainsFunc(x.replies, func(p played) bool {
-		return p.paused && p.blocks[len(p.blocks)-1] == c.value
-	})
+// paused finds the block with which a paused reply ended, where c is that block
+// on its way back. Text at the end of a request loses the white space at its
+// end, and blank text altogether, because the API takes neither there.
+func (x *sentBlocks) paused(c Content) (value, bool) {
+	for _, p := range x.replies {
+		i := len(p.blocks) - 1
+		for p.paused && i >= 0 && trimmed(p.blocks[i]) == "" {
+			i--
+		}
+		if p.paused && i >= 0 && (p.blocks[i] == c.value || trimmed(p.blocks[i]) == c.value) {
+			return p.blocks[i], true
+		}
+	}
+	return "", false
+}
+
+// trimmed is v without white space at the end of its text, empty when nothing
+// else is in it.
+func trimmed(v value) value {
+	raw := json.RawMessage(v)
+	if blockType(raw) != "text" {
+		return v
+	}
+	text := strings.TrimRightFunc(stringOf(keys(raw)["text"]), unicode.IsSpace)
+	if text == "" {
+		return ""
+	}
+	return valueOf(with(raw, "text", quote(text)))
 }
 
 // flat is a conversation as one run of blocks: where one message ends and
@@ -109,7 +160,8 @@ type flat struct {
 	hashes []hash // of system, tools and the first n blocks
 }
 
-func flatten(req *Request) flat {
+// The last block stands for the one it resumes, as later requests have it.
+func flatten(req *Request, sent *sentBlocks) flat {
 	var f flat
 	h := sha256.New()
 	add := func(parts ...string) hash {
@@ -127,11 +179,17 @@ func flatten(req *Request) flat {
 	}
 	f.hashes = append(f.hashes, add("messages"))
 	for i, m := range req.Messages {
-		for _, c := range m.Content {
-			f.blocks = append(f.blocks, c.value)
+		for j, c := range m.Content {
+			v := c.value
+			if m.Role == "assistant" && i == len(req.Messages)-1 && j == len(m.Content)-1 {
+				if whole, ok := sent.paused(c); ok {
+					v = whole
+				}
+			}
+			f.blocks = append(f.blocks, v)
 			f.kinds = append(f.kinds, c.Type)
 			f.owner = append(f.owner, i)
-			f.hashes = append(f.hashes, add(m.Role, string(c.value)))
+			f.hashes = append(f.hashes, add(m.Role, string(v)))
 		}
 	}
 	return f
@@ -140,7 +198,7 @@ func flatten(req *Request) flat {
 // thinking checks the reasoning that comes back: all of it was sent, it
 // stands where it was sent, and none is missing in the turn that goes on.
 func (g *gate) thinking(sent *sentBlocks, unbound bool) {
-	f := flatten(g.req)
+	f := flatten(g.req, sent)
 	for i, v := range f.blocks {
 		switch {
 		case !isThinking(f.kinds[i]):
