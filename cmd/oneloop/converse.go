@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"oneloop"
 	"oneloop/internal/tui"
@@ -96,8 +97,9 @@ func (c *conversation) run(ctx context.Context) error {
 		switch {
 		case word == "q" || word == "exit":
 			return nil
-		case strings.HasPrefix(line, "/"):
-			c.command(word)
+		}
+		if name, args, ok := slash(line); ok {
+			c.command(name, args)
 			continue
 		}
 		if err := c.checkPrompt(line); err != nil {
@@ -129,18 +131,35 @@ func (c *conversation) turn(ctx context.Context, line string) error {
 	return nil
 }
 
+// slash splits a line that is meant for the program and not for the model: one
+// line, whose first word begins with / and has no other one, as a path would.
+func slash(line string) (name, args string, ok bool) {
+	line = strings.TrimRightFunc(line, unicode.IsSpace)
+	name = line
+	if i := strings.IndexFunc(line, unicode.IsSpace); i >= 0 {
+		name, args = line[:i], line[i:]
+	}
+	ok = strings.HasPrefix(name, "/") && strings.Count(name, "/") == 1 && !strings.Contains(line, "\n")
+	return name, args, ok
+}
+
 // command does what a line that begins with / says.
-func (c *conversation) command(line string) {
-	switch line {
-	case "/help":
-		c.front.Say(c.words.Help)
-	case "/clear":
-		c.agent.Session = c.agent.build()
-		c.trace.clear()
-		c.front.Say(c.words.Cleared)
-	case "/cost":
-		c.front.Say(c.words.Cost(c.agent.spent()))
+func (c *conversation) command(name, args string) {
+	do := map[string]func(){
+		"/help": func() { c.front.Say(c.words.Help) },
+		"/cost": func() { c.front.Say(c.words.Cost(c.agent.spent())) },
+		"/clear": func() {
+			c.agent.Session = c.agent.build()
+			c.trace.clear()
+			c.front.Say(c.words.Cleared)
+		},
+	}[name]
+	switch {
+	case do == nil:
+		c.front.Say(fmt.Sprintf(c.words.UnknownSlash, name))
+	case args != "": // words for the model, perhaps; /clear must not take them
+		c.front.Say(fmt.Sprintf(c.words.SlashAlone, name))
 	default:
-		c.front.Say(fmt.Sprintf(c.words.UnknownSlash, line))
+		do()
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -411,6 +412,36 @@ func TestCommandsOfAConversation(t *testing.T) {
 	lacks(t, string(p.request(2).Body), "first words")
 	c.types("/cost\r")
 	c.sees("requests: 2")
+	c.types("\x04")
+	c.ends()
+}
+
+func TestOnlyOneLineWithOneWordBehindASlashIsACommand(t *testing.T) {
+	texts := []string{"/clear\nthe second line of a paste", "/etc/hosts what is this", "// a comment", " /clear"}
+	replies := []script.Reply{}
+	for i := range texts {
+		replies = append(replies, say(fmt.Sprint("heard ", i)))
+	}
+	p := newProduct(t, replies...)
+	c := p.converse()
+	for _, said := range []string{"/clear the folder", "/clear\tall"} {
+		c.types(said + "\r")
+		c.sees("in front sends the line to the model")
+	}
+	for i, text := range texts {
+		c.types("\x1b[200~" + text + "\x1b[201~")
+		c.sees(text[strings.LastIndexByte(text, '\n')+1:])
+		c.types("\r")
+		c.sees(fmt.Sprint("heard ", i))
+		m := p.request(i + 1).Messages
+		if got := m[len(m)-1].Text(); got != text || len(m) != 2*i+1 {
+			t.Errorf("sent was %q behind %d messages, want %q", got, len(m)-1, text)
+		}
+	}
+	c.types("\x1b[200~/clear\r\n\x1b[201~") // a line copied with its end
+	c.sees("/clear")
+	c.types("\r")
+	c.sees("new conversation")
 	c.types("\x04")
 	c.ends()
 }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -25,38 +24,6 @@ type reply struct {
 // detailBytes is how much of what a question is about is shown.
 const detailBytes = 32 << 10
 
-func (t *Terminal) Ask(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
-	select {
-	case t.asks <- struct{}{}:
-	case <-t.gone:
-		return oneloop.Answer{}, io.EOF
-	case <-ctx.Done():
-		return oneloop.Answer{}, context.Cause(ctx)
-	}
-	defer func() { <-t.asks }()
-	open := &question{Question: q, done: make(chan reply, 1)}
-	t.mu.Lock()
-	t.next = open
-	if t.left {
-		t.answer(oneloop.Answer{}, io.EOF)
-	}
-	t.mu.Unlock()
-	t.src.wake() // the reader shows it, when everything typed before is read
-	select {
-	case r := <-open.done:
-		return r.answer, r.err
-	case <-ctx.Done():
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.ask == open {
-			t.render.note(dim, t.words.AskGone)
-		}
-		t.next, t.ask = nil, nil
-		t.refresh()
-		return oneloop.Answer{}, context.Cause(ctx)
-	}
-}
-
 // put shows the question that waits. The reader calls it when nothing is left
 // to read and nothing was typed for a moment, so that no key of before is taken for an answer.
 func (t *Terminal) put() {
@@ -65,13 +32,7 @@ func (t *Terminal) put() {
 	if t.next == nil || time.Since(t.typed) < quiet {
 		return
 	}
-	t.ask, t.next = t.next, nil
-	for _, l := range t.words.question(t.ask.Question) {
-		t.screen.fresh()
-		t.screen.put(l.style, exactSight, l.text)
-	}
-	t.screen.fresh()
-	t.render.section = sectionNote
+	t.open()
 	t.refresh()
 }
 
@@ -172,14 +133,4 @@ func (q *question) key(t *Terminal, k key) {
 	default:
 		q.input.key(k)
 	}
-}
-
-// answer ends the question that is open or waits, if there is one.
-func (t *Terminal) answer(a oneloop.Answer, err error) {
-	for _, q := range []*question{t.ask, t.next} {
-		if q != nil {
-			q.done <- reply{a, err}
-		}
-	}
-	t.ask, t.next = nil, nil
 }

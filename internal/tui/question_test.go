@@ -48,13 +48,29 @@ func TestAKeyPressedTwiceAtOneQuestionDoesNotAnswerTheNext(t *testing.T) {
 			if got := <-b; got.Allow || got.Reason != "too dangerous" {
 				t.Errorf("the second answer is %+v", got)
 			}
-			p.types("next prompt")
+			p.sees(english.AskOver) // the second y stays in the line, unsent
+			p.cursor(3, "> y")
+			p.types("\x7fnext prompt")
 			p.sees("next prompt")
 			p.types("\r")
 			if got, err := p.front.Prompt(t.Context()); err != nil || got != "next prompt" {
 				t.Errorf("the next prompt is %q, %v", got, err)
 			}
 		})
+	}
+}
+
+func TestALineThatLooksLikeAnAnswerIsSentWithASecondEnter(t *testing.T) {
+	p := sit(t)
+	a := p.asks(t.Context(), "go?")
+	p.sees("go?")
+	p.types("y\r")
+	<-a
+	p.types("n\r")
+	p.sees(english.AskOver)
+	p.types("\r")
+	if got, err := p.front.Prompt(t.Context()); err != nil || got != "n" {
+		t.Errorf("the prompt is %q, %v", got, err)
 	}
 }
 

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
+	"os/signal"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -25,8 +26,8 @@ const (
 	// quiet is how long no key must come before a question is shown, so that
 	// a key pressed twice at one question is no answer to the next.
 	quiet = 150 * time.Millisecond
-	// stray is how long after an answer a second one is taken for the same
-	// key pressed too often, and not for a prompt.
+	// stray is how long after an answer a second one may be the same key
+	// pressed too often: it is not sent as a prompt before Enter comes again.
 	stray = time.Second
 )
 
@@ -36,76 +37,59 @@ const (
 // One goroutine reads keys. It and the methods take turns by mu; every change
 // ends in refresh.
 type Terminal struct {
-	o     Options
-	words *Text
-	src   *source
-	gone  chan struct{} // closed when the person has left
-	asks  chan struct{} // holds one token while a question is open
-	news  chan struct{} // something for Prompt to look at
-
-	mu     sync.Mutex
+	desk
 	mode   *term.State // what Close restores
 	screen screen
-	render renderer
 	input  editor
 	recall *recall
-	sent   []string // what was sent and not yet taken
-	stop   func(error)
-	next   *question // to be shown as soon as nothing typed is left unread
-	ask    *question
 	typed  time.Time // when the last key came
 	said   time.Time // when the last answer was given
-	warned bool      // Ctrl-C was pressed once
-	eof    bool      // the person leaves once what they sent is done
-	left   bool
-	away   bool // stopped: the terminal belongs to somebody else
-	closed bool
+	away   bool      // stopped: the terminal belongs to somebody else
 
-	quit    chan struct{}
-	running sync.WaitGroup
-	undo    func() error // what prepareOutput changed
+	undo func() error // what prepareOutput changed
 }
+
+// terminalSignal is what a signal is to a Terminal. The zero value is the
+// interrupt.
+type terminalSignal int
+
+const (
+	signalInterrupt terminalSignal = iota
+	signalResize
+	signalStop
+	signalContinue
+)
 
 // NewTerminal takes the terminal over until Close.
 func NewTerminal(o Options) (*Terminal, error) {
-	o.defaults()
-	t := &Terminal{o: o, words: o.Words, gone: make(chan struct{}), asks: make(chan struct{}, 1), news: make(chan struct{}, 1), quit: make(chan struct{})}
-	var err error
-	if t.src, err = openSource(o.In); err != nil {
-		return nil, fmt.Errorf("open the terminal: %w", err)
+	t := &Terminal{}
+	err := t.set(o)
+	if err != nil {
+		return nil, err
 	}
-	if t.undo, err = prepareOutput(o.Out); err != nil {
+	if t.undo, err = prepareOutput(t.o.Out); err != nil {
 		return nil, fmt.Errorf("open the terminal: %w", errors.Join(err, t.src.close()))
 	}
 	// From here on a stop must give the terminal back first.
 	signals := make(chan os.Signal, 8)
-	unwatch := watch(signals, append(screenSignals(), os.Interrupt))
-	if t.mode, err = term.MakeRaw(int(o.In.Fd())); err != nil {
-		unwatch()
+	signal.Notify(signals, append(slices.Collect(maps.Keys(screenSignals)), os.Interrupt)...)
+	if t.mode, err = term.MakeRaw(int(t.o.In.Fd())); err != nil {
+		signal.Stop(signals)
 		return nil, fmt.Errorf("open the terminal: %w", errors.Join(err, t.undo(), t.src.close()))
 	}
-	t.screen = screen{out: o.Out, color: Color(o.Out, o.Env)}
+	t.screen = screen{out: t.o.Out, color: Color(t.o.Out, t.o.Env)}
 	t.resize()
-	t.render = renderer{on: &t.screen, words: o.Words}
+	t.desk.refresh = t.refresh
+	t.render = renderer{on: &t.screen, words: t.words}
 	t.screen.buf.WriteString(modesOn)
 	var failed error
-	if t.recall, failed = loadRecall(o.History); failed != nil {
-		t.render.note(yellow, fmt.Sprintf(t.words.HistoryFailed, o.History, failed))
+	if t.recall, failed = loadRecall(t.o.History); failed != nil {
+		t.render.note(yellow, fmt.Sprintf(t.words.HistoryFailed, t.o.History, failed))
 	}
 	t.refresh()
 
-	t.running.Go(t.read)
-	t.running.Go(func() {
-		defer unwatch()
-		for {
-			select {
-			case s := <-signals:
-				t.signal(s)
-			case <-t.quit:
-				return
-			}
-		}
-	})
+	t.start(t.read)
+	t.start(func() { t.heed(signals, t.signal) })
 	return t, nil
 }
 
@@ -135,12 +119,6 @@ func (t *Terminal) refresh() {
 
 // read turns what comes from the terminal into keys until Close.
 func (t *Terminal) read() {
-	defer func() {
-		if v := recover(); v != nil {
-			_ = t.release() // the panic is what is reported
-			panic(v)
-		}
-	}()
 	var d decoder
 	var due time.Time // for what the decoder keeps back
 	buf := make([]byte, 64<<10)
@@ -289,7 +267,8 @@ func (t *Terminal) send() {
 		return
 	}
 	if _, answer := t.words.parse(oneloop.Question{}, text); answer && time.Since(t.said) < stray {
-		t.input.clear()
+		t.said = time.Time{} // the next Enter is meant
+		t.render.note(dim, t.words.AskOver)
 		return
 	}
 	if err := t.recall.add(text); err != nil {
@@ -303,24 +282,12 @@ func (t *Terminal) send() {
 	t.notify()
 }
 
-func (t *Terminal) notify() {
-	select {
-	case t.news <- struct{}{}:
-	default:
-	}
-}
-
 // interrupt stops the turn; without one, Ctrl-C empties the line and, pressed
 // twice on an empty one, leaves.
 func (t *Terminal) interrupt(k code) {
 	switch {
-	case t.stop != nil && k == keyInterrupt && t.warned:
-		t.leave()
 	case t.stop != nil:
-		t.render.note(yellow, t.words.Interrupting)
-		t.stop(oneloop.ErrInterrupted)
-		t.warned = k == keyInterrupt
-		t.answer(oneloop.Answer{}, oneloop.ErrInterrupted)
+		t.halt(k)
 	case t.ask != nil:
 		t.answer(oneloop.Answer{}, oneloop.ErrInterrupted)
 	case k == keyEscape:
@@ -334,78 +301,32 @@ func (t *Terminal) interrupt(k code) {
 	}
 }
 
-// leave is the end of the conversation, as the person wants it.
-func (t *Terminal) leave() {
-	if t.left {
-		return
-	}
-	t.left = true
-	close(t.gone)
-	if t.stop != nil {
-		t.stop(oneloop.ErrInterrupted)
-	}
-	t.answer(oneloop.Answer{}, io.EOF)
-	t.notify()
-}
-
 // Prompt shows what it returns as a line of the conversation.
 func (t *Terminal) Prompt(ctx context.Context) (string, error) {
-	for {
-		t.mu.Lock()
-		switch {
-		case len(t.sent) > 0 && !t.left:
-			text := t.sent[0]
-			t.sent = t.sent[1:]
-			t.screen.fresh()
-			t.screen.put(cyan, plainSight, promptMark.text+strings.ReplaceAll(text, "\n", "\n"+indent.text))
-			t.screen.fresh()
-			t.refresh()
-			t.mu.Unlock()
-			return text, nil
-		case t.left || t.eof:
-			t.leave()
-			t.mu.Unlock()
-			return "", io.EOF
-		}
-		t.mu.Unlock()
-		select {
-		case <-t.news:
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		}
+	text, err := t.wait(ctx)
+	if err == nil {
+		t.echo(text)
 	}
+	return text, err
 }
 
-func (t *Terminal) Turn(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (t *Terminal) echo(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stop, t.warned = cancel, false
-	if t.left {
-		cancel(oneloop.ErrInterrupted)
-	}
-	return ctx, func() {
-		t.mu.Lock()
-		t.stop, t.warned = nil, false
-		t.mu.Unlock()
-		cancel(nil)
-	}
+	t.screen.fresh()
+	t.screen.put(cyan, plainSight, promptMark.text+strings.ReplaceAll(text, "\n", "\n"+indent.text))
+	t.screen.fresh()
+	t.refresh()
 }
 
 func (t *Terminal) Show(e oneloop.Event) {
+	defer t.caught()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.render.event(e)
 	if t.screen.buf.Len() > 0 || !t.screen.drawn {
 		t.refresh()
 	}
-}
-
-func (t *Terminal) Say(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.render.note(normal, text)
-	t.refresh()
 }
 
 func (t *Terminal) Write(p []byte) (int, error) {
@@ -420,37 +341,33 @@ func (t *Terminal) Write(p []byte) (int, error) {
 // Close gives the terminal back as it was. The rows that were typed in stay
 // where they are.
 func (t *Terminal) Close() error {
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
+	gaveBack, err := t.giveBack()
+	if !gaveBack {
 		return nil
 	}
+	return errors.Join(err, t.finish(), t.undo())
+}
+
+// giveBack is false when it was done before.
+func (t *Terminal) giveBack() (done bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return false, nil
+	}
+	t.closed = true
+	defer func() { err = t.release() }() // whatever breaks down before
 	t.leave()
 	t.screen.erase()
 	t.screen.fresh()
-	err := t.release()
-	t.closed = true
-	t.mu.Unlock()
-	close(t.quit)
-	t.src.wake()
-	t.running.Wait()
-	if e := t.src.close(); err == nil {
-		err = e
-	}
-	if e := t.undo(); err == nil {
-		err = e
-	}
-	return err
+	return true, nil
 }
 
 // release gives the terminal back.
-func (t *Terminal) release() error {
+func (t *Terminal) release() (err error) {
+	defer func() { err = errors.Join(err, term.Restore(int(t.o.In.Fd()), t.mode)) }()
 	t.screen.buf.WriteString(modesOff)
-	err := t.screen.flush()
-	if e := term.Restore(int(t.o.In.Fd()), t.mode); err == nil {
-		err = e
-	}
-	return err
+	return t.screen.flush()
 }
 
 // signal does what a signal about the terminal asks for.
@@ -460,7 +377,7 @@ func (t *Terminal) signal(s os.Signal) {
 	if t.closed {
 		return
 	}
-	switch classify(s) {
+	switch screenSignals[s] {
 	case signalInterrupt:
 		t.interrupt(keyInterrupt)
 	case signalResize:

@@ -57,6 +57,7 @@ type Text struct {
 	WelcomeHint   string
 	Help          string // what /help prints
 	UnknownSlash  string // command
+	SlashAlone    string // command
 	Cleared       string
 	NoCost        string
 	Interrupting  string
@@ -76,6 +77,7 @@ type Text struct {
 	AskAgainA string
 	AskReason string // reason
 	AskGone   string
+	AskOver   string
 	AskHidden string // number of bytes left out
 	WordsYes  string // what counts as an answer, separated by spaces
 	WordsNo   string

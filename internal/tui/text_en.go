@@ -110,6 +110,7 @@ Exit code
   You may type while a turn runs; what you send waits for its end.
 `,
 	UnknownSlash:  "there is no command %s; /help lists them. A space in front sends the line to the model",
+	SlashAlone:    "%s stands alone; nothing was done. A space in front sends the line to the model",
 	Cleared:       "a new conversation begins",
 	NoCost:        "nothing was used yet",
 	Interrupting:  "stopping … (Ctrl-C again leaves)",
@@ -128,6 +129,7 @@ Exit code
 	AskAgainA: "answer y, n or a, then Enter",
 	AskReason: "why: %s",
 	AskGone:   "the question is void",
+	AskOver:   "the question was answered already; Enter again sends this line to the model",
 	AskHidden: "… %d bytes are not shown; answer n if you must see them",
 	WordsYes:  "y yes",
 	WordsNo:   "n no",

@@ -110,6 +110,7 @@ var chinese = Text{
   模型工作时也可以输入，发送的内容会等这一轮结束。
 `,
 	UnknownSlash:  "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
+	SlashAlone:    "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
 	Cleared:       "新的对话开始了",
 	NoCost:        "还没有任何用量",
 	Interrupting:  "正在停止……（再按一次 Ctrl-C 退出）",
@@ -128,6 +129,7 @@ var chinese = Text{
 	AskAgainA: "请回答 y、n 或 a，再按回车",
 	AskReason: "原因：%s",
 	AskGone:   "这个问题已经作废",
+	AskOver:   "问题已经回答过了；再按一次回车，就把这一行发给模型",
 	AskHidden: "…… 还有 %d 字节没有显示；如果必须看到，请回答 n",
 	WordsYes:  "y yes 是 好 可以",
 	WordsNo:   "n no 否 不 不行",

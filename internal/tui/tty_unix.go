@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
@@ -87,32 +86,8 @@ func (s *source) close() error {
 }
 
 // screenSignals are about the terminal and its size.
-func screenSignals() []os.Signal {
-	return []os.Signal{syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT}
-}
-
-type terminalSignal int
-
-const (
-	signalResize terminalSignal = iota
-	signalStop
-	signalContinue
-	signalInterrupt
-	signalDeath
-)
-
-func classify(s os.Signal) terminalSignal {
-	switch s {
-	case syscall.SIGWINCH:
-		return signalResize
-	case syscall.SIGTSTP:
-		return signalStop
-	case syscall.SIGCONT:
-		return signalContinue
-	case syscall.SIGINT:
-		return signalInterrupt
-	}
-	return signalDeath
+var screenSignals = map[os.Signal]terminalSignal{
+	syscall.SIGWINCH: signalResize, syscall.SIGTSTP: signalStop, syscall.SIGCONT: signalContinue,
 }
 
 // stopSelf stops the process until it is told to continue.
@@ -134,12 +109,6 @@ func suspendGroup() error {
 
 // quitSelf does what Ctrl-\ does.
 func quitSelf() error { return syscall.Kill(syscall.Getpid(), syscall.SIGQUIT) }
-
-// watch sends what signals say to ch until stop is called.
-func watch(ch chan os.Signal, sigs []os.Signal) (stop func()) {
-	signal.Notify(ch, sigs...)
-	return func() { signal.Stop(ch) }
-}
 
 // prepareOutput is needed on other systems only.
 func prepareOutput(*os.File) (func() error, error) { return func() error { return nil }, nil }

@@ -3,7 +3,6 @@ package tui
 import (
 	"errors"
 	"os"
-	"os/signal"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -77,33 +76,12 @@ func (s *source) close() error {
 	return nil
 }
 
-func screenSignals() []os.Signal { return nil }
-
-type terminalSignal int
-
-const (
-	signalResize terminalSignal = iota
-	signalStop
-	signalContinue
-	signalInterrupt
-	signalDeath
-)
-
-func classify(s os.Signal) terminalSignal {
-	if s == os.Interrupt {
-		return signalInterrupt
-	}
-	return signalDeath
-}
+// screenSignals: there are none here.
+var screenSignals map[os.Signal]terminalSignal
 
 func stopSelf() error     { return nil }
 func suspendGroup() error { return nil }
 func quitSelf() error     { return errors.ErrUnsupported }
-
-func watch(ch chan os.Signal, sigs []os.Signal) (stop func()) {
-	signal.Notify(ch, sigs...)
-	return func() { signal.Stop(ch) }
-}
 
 // prepareOutput makes the console understand escape sequences.
 func prepareOutput(f *os.File) (func() error, error) {
