@@ -106,8 +106,24 @@ type Tool struct {
 	Effect   func(*ToolUse) Effect       // nil: Once
 	Run      ToolFunc
 
-	// Command gives the shell command that a call would run, for whoever
-	// judges commands; an error means that it cannot be told. Nil: the tool
-	// runs none. It belongs to the tool whatever its name is.
-	Command func(*ToolUse) (string, error)
+	// Touches lists what a call would run, read, change or reach, for whoever
+	// judges calls; an error means that it cannot be told. Nil: nothing that
+	// is to be judged. It belongs to the tool whatever its name is.
+	Touches func(*ToolUse) ([]Touch, error)
 }
+
+// Touch is one thing outside of the conversation that a call would touch.
+type Touch struct {
+	Kind TouchKind
+	Name string // the command, the file's real path, or the host
+}
+
+// TouchKind says how a thing is touched.
+type TouchKind string
+
+const (
+	TouchCommand TouchKind = "command" // a shell command is run
+	TouchRead    TouchKind = "read"    // a file or folder is read
+	TouchWrite   TouchKind = "write"   // a file is made or changed
+	TouchHost    TouchKind = "host"    // a host is connected to; a port other than the usual follows it
+)

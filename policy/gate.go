@@ -21,7 +21,7 @@ type GateOptions struct {
 // Gate returns the wrapper that decides whether a call runs. It belongs
 // outside of every other wrapper.
 //
-// A tool that runs shell commands ([oneloop.Tool].Command) has each judged by
+// A tool that runs shell commands ([oneloop.Tool].Touches) has each judged by
 // the danger list, whatever the tool is called. Its deny tier
 // holds in every mode; its ask tier is refused except in [Bypass], because
 // nobody is asked here. In [Plan] only calls run whose effect is
@@ -31,9 +31,9 @@ type GateOptions struct {
 // not run, why, and what to do instead, and [oneloop.Denied] is emitted.
 func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
 	return func(t oneloop.Tool) oneloop.Tool {
-		run, effect, command := t.Run, t.Effect, commandOf(t)
+		run, effect, touches := t.Run, t.Effect, touchesOf(t)
 		t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
-			if d := o.decide(call, effect, command); d != nil {
+			if d := o.decide(call, effect, touches); d != nil {
 				emit(oneloop.Denied{Call: call, Reason: d.reason, Rule: d.rule, Nobody: d.nobody})
 				return oneloop.ErrorResult(d.text), nil
 			}
@@ -52,7 +52,7 @@ type denial struct {
 }
 
 // decide returns nil for a call that runs.
-func (o GateOptions) decide(call *oneloop.ToolUse, effect func(*oneloop.ToolUse) oneloop.Effect, command func(*oneloop.ToolUse) (string, error)) *denial {
+func (o GateOptions) decide(call *oneloop.ToolUse, effect func(*oneloop.ToolUse) oneloop.Effect, touches func(*oneloop.ToolUse) ([]oneloop.Touch, error)) *denial {
 	if o.Mode < Default || o.Mode > Bypass {
 		return &denial{
 			reason: "the permission mode is unknown",
@@ -67,36 +67,44 @@ func (o GateOptions) decide(call *oneloop.ToolUse, effect func(*oneloop.ToolUse)
 				"Describe what you would do; the user can leave the mode with --permission-mode default.", call.Name),
 		}
 	}
-	if command == nil {
+	if touches == nil {
 		return nil
 	}
-	text, err := command(call)
+	list, err := touches(call)
 	if err != nil {
 		return &denial{
 			reason: "the command could not be read",
 			text:   `Not run: the command could not be read from the input. Call it with {"command": "…"}.`,
 		}
 	}
-	return o.judge(shell.Judge(text, shell.Place{Dir: o.Dir, Home: o.Home}))
+	for _, touch := range list {
+		if touch.Kind != oneloop.TouchCommand {
+			continue
+		}
+		if d := o.judge(shell.Judge(touch.Name, shell.Place{Dir: o.Dir, Home: o.Home})); d != nil {
+			return d
+		}
+	}
+	return nil
 }
 
-// commandOf is how t's command is read. A tool called Bash that does not say
+// touchesOf is how t tells what a call would touch. A tool called Bash that does not say
 // is read as package tool's Bash is: its name promises a shell.
-func commandOf(t oneloop.Tool) func(*oneloop.ToolUse) (string, error) {
-	if t.Command != nil || !strings.EqualFold(t.Name, "Bash") {
-		return t.Command
+func touchesOf(t oneloop.Tool) func(*oneloop.ToolUse) ([]oneloop.Touch, error) {
+	if t.Touches != nil || !strings.EqualFold(t.Name, "Bash") {
+		return t.Touches
 	}
-	return func(call *oneloop.ToolUse) (string, error) {
+	return func(call *oneloop.ToolUse) ([]oneloop.Touch, error) {
 		var in struct {
 			Command *string `json:"command"`
 		}
 		if err := json.Unmarshal(call.Input, &in); err != nil {
-			return "", err
+			return nil, err
 		}
 		if in.Command == nil {
-			return "", errors.New("it has no command")
+			return nil, errors.New("it has no command")
 		}
-		return *in.Command, nil
+		return []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: *in.Command}}, nil
 	}
 }
 

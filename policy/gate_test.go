@@ -163,10 +163,10 @@ func TestARenamedShellIsJudgedAllTheSame(t *testing.T) {
 	var ran []string
 	tool := bash(&ran, oneloop.Once)
 	tool.Name = "terminal"
-	tool.Command = func(call *oneloop.ToolUse) (string, error) {
+	tool.Touches = func(call *oneloop.ToolUse) ([]oneloop.Touch, error) {
 		var in struct{ Command string }
 		err := json.Unmarshal(call.Input, &in)
-		return in.Command, err
+		return []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: in.Command}}, err
 	}
 	gated := policy.Gate(policy.GateOptions{})(tool)
 	gated.Name = "again" // also behind the gate

@@ -65,10 +65,10 @@ func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 	b := &bash{ws, opts}
 	t := build("Bash", "Run a bash command. Each call is a new shell in the workspace root, without input or terminal; what it leaves running is ended.",
 		json.RawMessage(bashSchema), b.run)
-	t.Command = func(call *oneloop.ToolUse) (string, error) {
+	t.Touches = func(call *oneloop.ToolUse) ([]oneloop.Touch, error) {
 		var in bashInput
 		err := json.Unmarshal(call.Input, &in)
-		return in.Command, err
+		return []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: in.Command}}, err
 	}
 	return t
 }

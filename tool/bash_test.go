@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -374,7 +375,8 @@ func TestWatchersSeePiecesWhileItRuns(t *testing.T) {
 func TestBashTellsItsCommandUnderAnyName(t *testing.T) {
 	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{})
 	b.Name = "terminal"
-	if got, err := b.Command(&oneloop.ToolUse{Input: []byte(`{"command":"ls"}`)}); got != "ls" || err != nil {
+	want := []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: "ls"}}
+	if got, err := b.Touches(&oneloop.ToolUse{Input: []byte(`{"command":"ls"}`)}); !slices.Equal(got, want) || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
