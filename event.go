@@ -115,9 +115,12 @@ type InputDelta struct {
 	JSON string `json:"json"`
 }
 
-// Discard says that all deltas since the last message are void.
+// Discard says that all deltas since the last message are void, if there were
+// any. Usage is what the try that came to nothing had used, as far as the API
+// had said so: it is on the bill and in no message. Each try tells it once.
 type Discard struct {
 	Reason string `json:"reason"`
+	Usage  Usage  `json:"usage,omitzero"`
 }
 
 // Retry says that a request is sent again after a wait.
@@ -172,7 +175,7 @@ type Denied struct {
 	Nobody bool     `json:"nobody,omitempty"`
 }
 
-// Spend is what one reply used and what the agent and its children have used
+// Spend is what one reply, or one try that failed, used and what the agent and its children have used
 // so far. Costs are in US dollars; a cost without a price is not Known.
 type Spend struct {
 	Model string  `json:"model"`

@@ -167,7 +167,7 @@ func everyEvent() []oneloop.Event {
 		oneloop.TextDelta{Text: "t"},
 		oneloop.ThinkingDelta{Text: "t"},
 		oneloop.InputDelta{ID: "t1", Name: "Bash", JSON: `{"a`},
-		oneloop.Discard{Reason: "cut"},
+		oneloop.Discard{Reason: "cut", Usage: u},
 		oneloop.Retry{Attempt: 1, Of: 8, Wait: time.Second, Error: "e"},
 		oneloop.MessageAdded{Message: msg},
 		oneloop.ToolStart{Call: call},

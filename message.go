@@ -49,7 +49,9 @@ type Origin struct {
 }
 
 // Usage counts the tokens of one reply. Reported is false when the API said
-// nothing usable; the numbers are then zero and mean "unknown".
+// nothing usable; the numbers are then zero and mean "unknown". For a reply
+// that was interrupted they are what had been said by then: an API counts the
+// output at the end, so Output is then the least it can have been.
 type Usage struct {
 	Reported     bool  `json:"reported,omitempty"`
 	Input        int64 `json:"input,omitempty"`          // neither read from nor written to a cache

@@ -33,9 +33,9 @@ type Model interface {
 	// unsigned thinking and no call) with [StopInterrupted], possibly without
 	// blocks, or the cause of ctx if nothing had begun.
 	//
-	// With an error the message is nil and what was streamed is void; an
-	// event of kind [KindDiscard] says so. Errors of an API are an
-	// [*APIError].
+	// With an error the message is nil and what was streamed is void; a
+	// [Discard] says so, with what was used for nothing. Errors of an API are
+	// an [*APIError].
 	Generate(ctx context.Context, req *Request, emit func(Event)) (*Message, error)
 }
 

@@ -33,8 +33,7 @@ type Totals struct {
 //
 // Limits are looked at before a request. Tokens and cost are known only after
 // it, so they may be overshot, by at most the requests that are under way at
-// that moment. What a failed attempt cost is not known to anybody and is not
-// counted.
+// that moment.
 type Ledger struct {
 	mu     *sync.Mutex // one for the whole tree
 	parent *Ledger
@@ -85,6 +84,16 @@ func (l *Ledger) reached(now time.Time) error {
 	switch {
 	case lim.Requests > 0 && s.Requests >= lim.Requests:
 		return limit("turns", fmt.Sprint(lim.Requests), fmt.Sprint(s.Requests))
+	case lim.Time > 0 && !l.began.IsZero() && now.Sub(l.began) >= lim.Time:
+		return limit("time", lim.Time.String(), now.Sub(l.began).Round(time.Second).String())
+	}
+	return l.used()
+}
+
+// used looks at the limits on what is used up.
+func (l *Ledger) used() error {
+	s, lim := &l.spent, &l.limits
+	switch {
 	case lim.Tokens > 0 && s.Usage.Total() >= lim.Tokens:
 		return limit("tokens", fmt.Sprint(lim.Tokens), fmt.Sprint(s.Usage.Total()))
 	case lim.Tokens > 0 && l.blind:
@@ -93,13 +102,26 @@ func (l *Ledger) reached(now time.Time) error {
 		return limit("cost", dollars(lim.Cost), dollars(s.Cost))
 	case lim.Cost > 0 && !s.Known:
 		return limit("cost", dollars(lim.Cost), "unknown (a reply did not say what it used, or has no known price)")
-	case lim.Time > 0 && !l.began.IsZero() && now.Sub(l.began) >= lim.Time:
-		return limit("time", lim.Time.String(), now.Sub(l.began).Round(time.Second).String())
 	}
 	return nil
 }
 
-func limit(what, limit, used string) error {
+// UsedUp returns the [*oneloop.LimitError] of a limit on tokens or cost that
+// is reached in l or an ancestor, nil when there is more to use. It is for
+// requests under way, which count already: whether another one may begin is
+// for [Ledger.Begin] to say.
+func (l *Ledger) UsedUp() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for a := l; a != nil; a = a.parent {
+		if err := a.used(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func limit(what, limit, used string) *oneloop.LimitError {
 	return &oneloop.LimitError{What: what, Limit: limit, Used: used}
 }
 
@@ -112,22 +134,22 @@ func dollars(v float64) string {
 }
 
 // Deadline is the moment at which the first limit on time among l and its
-// ancestors is reached, and the error that says so. It is false when there is
-// none, or when no request has begun.
-func (l *Ledger) Deadline() (time.Time, error, bool) {
+// ancestors is reached, and what says so then. It is nil when there is no such
+// limit, or when no request has begun.
+func (l *Ledger) Deadline() (time.Time, *oneloop.LimitError) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var at time.Time
-	var err error
+	var first *oneloop.LimitError
 	for a := l; a != nil; a = a.parent {
 		if a.limits.Time <= 0 || a.began.IsZero() {
 			continue
 		}
-		if end := a.began.Add(a.limits.Time); err == nil || end.Before(at) {
-			at, err = end, limit("time", a.limits.Time.String(), a.limits.Time.String())
+		if end := a.began.Add(a.limits.Time); first == nil || end.Before(at) {
+			at, first = end, limit("time", a.limits.Time.String(), a.limits.Time.String())
 		}
 	}
-	return at, err, err != nil
+	return at, first
 }
 
 // Priced returns an error when a limit on cost holds and the price of the
@@ -147,7 +169,7 @@ func (l *Ledger) Priced(model string) error {
 	return nil
 }
 
-// Charge adds what one reply of the model used to l and all its ancestors. A
+// Charge adds what one reply of the model, or a try that failed, used to l and all its ancestors. A
 // reply without reported usage, or of a model without a price, has a cost that
 // is not Known.
 func (l *Ledger) Charge(model string, u oneloop.Usage) oneloop.Spend {

@@ -70,15 +70,15 @@ func TestALimitOnTimeRunsFromTheFirstRequest(t *testing.T) {
 		root := budget.New(budget.Limits{Time: time.Minute})
 		l := root.Child(budget.Limits{})
 		time.Sleep(time.Hour)
-		if _, _, ok := l.Deadline(); ok {
+		if _, up := l.Deadline(); up != nil {
 			t.Error("a deadline before the first request")
 		}
 		if err := l.Begin(); err != nil {
 			t.Fatal(err)
 		}
-		at, err, ok := l.Deadline()
-		if !ok || !at.Equal(time.Now().Add(time.Minute)) || what(t, err) != "time" {
-			t.Errorf("deadline %v %v %v", at, err, ok)
+		at, up := l.Deadline()
+		if up == nil || !at.Equal(time.Now().Add(time.Minute)) || up.What != "time" {
+			t.Errorf("deadline %v %v", at, up)
 		}
 		time.Sleep(time.Minute - 1)
 		if err := l.Begin(); err != nil {

@@ -14,6 +14,9 @@ import (
 // when the time is up is interrupted. It emits [oneloop.Spend] after every
 // reply and [oneloop.Limited] when a limit is reached.
 //
+// Tries that failed are on the bill, too: what a [oneloop.Discard] says was
+// used is charged, and no further try is made once that reaches a limit.
+//
 // Under a limit on cost, a model without a known price is refused.
 func Budget(m oneloop.Model, l *budget.Ledger, id string) oneloop.Model {
 	return oneloop.ModelFunc(func(outer context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
@@ -24,22 +27,30 @@ func Budget(m oneloop.Model, l *budget.Ledger, id string) oneloop.Model {
 			limited(err, emit)
 			return nil, err
 		}
-		ctx := outer
-		at, timeUp, timed := l.Deadline()
-		if timed {
+		ctx, stop := context.WithCancelCause(outer)
+		defer stop(nil)
+		if at, timeUp := l.Deadline(); timeUp != nil {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithDeadlineCause(outer, at, timeUp)
+			ctx, cancel = context.WithDeadlineCause(ctx, at, timeUp)
 			defer cancel()
 		}
-		msg, err := m.Generate(ctx, req, emit)
+		msg, err := m.Generate(ctx, req, func(e oneloop.Event) {
+			emit(e)
+			if void, ok := e.(oneloop.Discard); ok && void.Usage.Reported {
+				emit(l.Charge(id, void.Usage))
+				if err := l.UsedUp(); err != nil {
+					stop(err)
+				}
+			}
+		})
 		if msg != nil {
 			emit(l.Charge(id, msg.Usage))
 		}
-		late := timed && outer.Err() == nil && ctx.Err() != nil
-		if late && (err != nil || msg.Stop == oneloop.StopInterrupted) {
-			limited(timeUp, emit)
+		ours := outer.Err() == nil && ctx.Err() != nil
+		if ours && (err != nil || msg.Stop == oneloop.StopInterrupted) {
+			limited(context.Cause(ctx), emit)
 			if err != nil {
-				err = timeUp
+				err = context.Cause(ctx)
 			}
 		}
 		return msg, err

@@ -42,13 +42,14 @@ func (d *draft) set(open bool) {
 	d.open = open
 }
 
-// void says that the pieces are void, unless it has been said.
-func (d *draft) void(reason string) {
+// void says that the pieces are void, unless it has been said, and what was
+// used for them, unless it was nothing or has been said.
+func (d *draft) void(reason string, used oneloop.Usage) {
 	d.mu.Lock()
 	was := d.open
 	d.open = false
 	d.mu.Unlock()
-	if was {
-		d.emit(oneloop.Discard{Reason: reason})
+	if was || used.Reported {
+		d.emit(oneloop.Discard{Reason: reason, Usage: used})
 	}
 }

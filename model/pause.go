@@ -31,19 +31,22 @@ func Pause(m oneloop.Model, o PauseOptions) oneloop.Model {
 			if len(msg.Blocks) > 0 {
 				again.Messages = append(slices.Clip(req.Messages), msg)
 			}
-			var part *oneloop.Message
-			if part, err = m.Generate(ctx, &again, d.event); err == nil {
+			part, failed := m.Generate(ctx, &again, d.event)
+			switch {
+			case failed == nil:
 				msg = join(msg, part)
-			} else if ctx.Err() != nil {
+			case ctx.Err() != nil:
 				// The parts before it have come whole.
-				msg, err = join(msg, &oneloop.Message{Stop: oneloop.StopInterrupted}), nil
+				msg = join(msg, &oneloop.Message{Stop: oneloop.StopInterrupted})
+			default:
+				d.void(failed.Error(), msg.Usage) // that of the parts before it
+				return nil, failed
 			}
 		}
 		if err != nil {
-			d.void(err.Error())
-			return nil, err
+			d.void(err.Error(), oneloop.Usage{})
 		}
-		return msg, nil
+		return msg, err
 	})
 }
 

@@ -77,6 +77,9 @@ func TestAPartThatFailsVoidsTheWholeReply(t *testing.T) {
 	if err != cut || msg != nil || !s.has(oneloop.KindDiscard) {
 		t.Errorf("%v, %v, %v", msg, err, s.kinds())
 	}
+	if void, ok := s.events[len(s.events)-1].(oneloop.Discard); !ok || void.Usage.Input != 10 {
+		t.Errorf("what the first part used is not told: %v", s.events)
+	}
 }
 
 func TestACancelBetweenPartsKeepsThoseThatCame(t *testing.T) {

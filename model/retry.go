@@ -44,7 +44,7 @@ func Retry(m oneloop.Model, o RetryOptions) oneloop.Model {
 			if err == nil {
 				return msg, nil
 			}
-			d.void(err.Error())
+			d.void(err.Error(), oneloop.Usage{}) // the model told what it used
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}

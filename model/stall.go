@@ -17,7 +17,7 @@ type StallOptions struct {
 
 // Stall ends a request whose answer falls silent, before its head or at any
 // time after, with an [*oneloop.APIError] of class [oneloop.ErrStalled]. What
-// was streamed is void then.
+// was streamed is void then; what it used is told in a [oneloop.Discard].
 //
 // The time in which a listener holds up an event does not count: it is not
 // the API that is silent.
@@ -43,7 +43,11 @@ func Stall(m oneloop.Model, o StallOptions) oneloop.Model {
 		case !ours, err == nil && msg.Stop != oneloop.StopInterrupted:
 			return msg, err
 		case outer.Err() == nil:
-			d.void(silent.Error())
+			var used oneloop.Usage
+			if msg != nil {
+				used = msg.Usage
+			}
+			d.void(silent.Error(), used)
 			return nil, silent
 		case err != nil: // the user left while it was stopping
 			return nil, context.Cause(outer)

@@ -115,8 +115,8 @@ func (m *Model) receive(ctx context.Context, cancel func(), resp *http.Response,
 		err = m.notAPI(resp, text)
 	}
 	if err != nil {
-		if r.shown {
-			r.emit(oneloop.Discard{Reason: err.Error()})
+		if u := r.usage.soFar(); r.shown || u.Reported {
+			r.emit(oneloop.Discard{Reason: err.Error(), Usage: u})
 		}
 		return nil, err
 	}

@@ -339,7 +339,7 @@ func (r *reply) interrupted() *oneloop.Message {
 	for n := len(m.Blocks); n > 0 && reasoning(m.Blocks[n-1]); n-- {
 		m.Blocks = m.Blocks[:n-1]
 	}
-	m.Usage = oneloop.Usage{} // the count comes at the end, which did not come
+	m.Usage = r.usage.soFar()
 	return m
 }
 

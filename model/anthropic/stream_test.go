@@ -150,8 +150,8 @@ func TestAnErrorInsideAStreamMakesWhatWasShownVoid(t *testing.T) {
 			if msg != nil || !errors.As(err, &e) || e.Class != class || e.Type != kind || e.Status != 200 || e.Message != "it [31mfailed" || e.RequestID == "" {
 				t.Errorf("%s: %+v", kind, err)
 			}
-			if n := len(of[oneloop.Discard](l)); n != len(blocks) {
-				t.Errorf("%s: %d blocks shown, %d times discarded", kind, len(blocks), n)
+			if void := of[oneloop.Discard](l); len(void) != 1 || !void[0].Usage.Reported || void[0].Usage.Input == 0 {
+				t.Errorf("%s: %d blocks shown, discarded as %+v", kind, len(blocks), void)
 			}
 		}
 	}
@@ -380,6 +380,9 @@ func TestAnInterruptedReplyKeepsWhatIsFinishedAndTheTextThatWasShown(t *testing.
 			if n := len(of[oneloop.Discard](l)); n != 0 {
 				t.Error("what is kept was discarded")
 			}
+			if !msg.Usage.Reported || msg.Usage.Input == 0 {
+				t.Errorf("the prompt is on the bill, but not in %+v", msg.Usage)
+			}
 			h := &oneloop.History{}
 			if err := h.Append(t.Context(), oneloop.UserText("hi"), msg, oneloop.UserText("next")); err != nil {
 				t.Fatal(err)
@@ -428,6 +431,11 @@ func TestAStalledOrUnbegunReplyReturnsTheCause(t *testing.T) {
 		})
 		if msg != nil || err != c.cause || len(of[oneloop.Discard](l)) != c.thrown {
 			t.Errorf("%s: %+v, %v, discarded %d times", c.name, msg, err, len(of[oneloop.Discard](l)))
+		}
+		for _, void := range of[oneloop.Discard](l) {
+			if !void.Usage.Reported || void.Usage.Input == 0 {
+				t.Errorf("%s: the prompt is on the bill, but not in %+v", c.name, void)
+			}
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -89,6 +89,15 @@ func (c *counts) take(v wire.Value) bool {
 
 func (c counts) prompt() int64 { return max(c.input, 0) + max(c.read, 0) + max(c.write, 0) }
 
+// soFar is the usage of a reply that did not come to its end: what was said
+// up to there. The prompt is counted at the start; the output only as far as
+// it was told.
+func (u *usage) soFar() oneloop.Usage {
+	began := *u
+	began.final, began.output = true, max(u.output, 0)
+	return began.sum(0)
+}
+
 // sum is the usage of the reply. It is not Reported when a number was no
 // count, when input or output was never told, or when the prompt is said to
 // have had no tokens at all.

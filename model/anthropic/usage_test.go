@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,5 +148,43 @@ func TestCallsOfAModelThatGaveUpAreLeftOut(t *testing.T) {
 	}
 	if calls := got.Message.ToolUses(); len(calls) != 1 || calls[0].ID != "t2" || len(got.Message.Blocks) != 2 || got.Message.Stop != oneloop.StopToolUse {
 		t.Errorf("%+v", got.Message)
+	}
+}
+
+func TestWhatACutReplyUsedIsToldAsFarAsItIsKnown(t *testing.T) {
+	cached := strings.Replace(start, `{"input_tokens":5,"output_tokens":1}`,
+		`{"input_tokens":5,"cache_read_input_tokens":7,"cache_creation_input_tokens":9,"cache_creation":{"ephemeral_1h_input_tokens":4},"output_tokens":1}`, 1)
+	counted := `{"type":"message_delta","delta":{},"usage":{"output_tokens":300}}`
+	all := oneloop.Usage{Reported: true, Input: 5, CacheRead: 7, CacheWrite: 9, CacheWrite1h: 4, Output: 1}
+	later := all
+	later.Output = 300
+	for _, c := range []struct {
+		name   string
+		events []string
+		want   []oneloop.Usage
+	}{
+		{"cut in text", []string{cached, textStart, textDelta}, []oneloop.Usage{all}},
+		{"cut before any block", []string{cached}, []oneloop.Usage{all}},
+		{"cut after a later count", []string{cached, textStart, textDelta, counted}, []oneloop.Usage{later}},
+		{"an error in the stream", []string{cached, `{"type":"error","error":{"type":"overloaded_error","message":"no"}}`}, []oneloop.Usage{all}},
+		{"a stream that cannot be read", []string{cached, `{oops`}, []oneloop.Usage{all}},
+		{"no count of the output", []string{strings.Replace(start, `,"output_tokens":1`, "", 1)}, []oneloop.Usage{{Reported: true, Input: 5}}},
+		{"no count, nothing shown", []string{`{"type":"message_start"}`}, nil},
+		{"no count, something shown", []string{`{"type":"message_start"}`, textStart, textDelta}, []oneloop.Usage{{}}},
+		{"an odd count", []string{strings.Replace(start, `:5`, `:-5`, 1)}, nil},
+	} {
+		got := answer(t, 200, "text/event-stream", sse(c.events...))
+		if got.Err == nil {
+			t.Fatalf("%s: no error", c.name)
+		}
+		var used []oneloop.Usage
+		for _, e := range got.Events {
+			if void, ok := e.(oneloop.Discard); ok {
+				used = append(used, void.Usage)
+			}
+		}
+		if !slices.Equal(used, c.want) {
+			t.Errorf("%s: told %+v, want %+v", c.name, used, c.want)
+		}
 	}
 }
