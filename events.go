@@ -6,6 +6,15 @@ import (
 	"sync"
 )
 
+// Sink returns emit or, when it is nil, a function that takes events from
+// nobody to nobody. Whoever offers to be called with a nil emit calls it first.
+func Sink(emit func(Event)) func(Event) {
+	if emit == nil {
+		return func(Event) {}
+	}
+	return emit
+}
+
 // Events runs a turn and yields its events, one at a time and in the order
 // they were emitted. The last pair carries the error of run, if there is one,
 // and no event.

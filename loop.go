@@ -8,6 +8,9 @@ import "context"
 // Nothing else belongs here. A new mechanism wraps m, wraps tools, decorates
 // t, or listens to emit.
 //
+// emit may be nil when nobody listens, if m and tools take that; those of this
+// module do (see [Sink]).
+//
 // Run returns nil when the turn is over, also when the model refused, was cut
 // or was interrupted: the last message in t tells. It returns the error of t
 // or m otherwise. What was appended before an error stays appended.

@@ -13,8 +13,8 @@ import (
 // Toolbox answers calls with the tools in it. Calls run one after the other,
 // or side by side when every one of them is for a tool marked Parallel. What
 // goes wrong with a call becomes its answer and does not touch the others: an
-// unknown name, input that is no object or that Check refuses, an error, a
-// panic, the end of ctx.
+// unknown name, input that [CheckObject] or Check refuses, an error, a panic,
+// the end of ctx.
 //
 // Whatever wraps a tool, listens to events or keeps intents sees canonical
 // calls: names and input after Aliases, checked. The message the call came in
@@ -48,6 +48,7 @@ type prepared struct {
 }
 
 func (t *Toolbox) Run(ctx context.Context, calls []*ToolUse, emit func(Event)) *Message {
+	emit = Sink(emit)
 	work := make([]prepared, len(calls))
 	beside := len(calls) > 1
 	for i, c := range calls {
@@ -92,7 +93,10 @@ func (t *Toolbox) prepare(call *ToolUse) (p prepared) {
 	if a, ok := t.Aliases[call.Name]; ok && p.tool == nil {
 		p.tool, p.call.Name = t.find(a.Tool), a.Tool
 		if a.Input != nil {
-			in, err := a.Input(call.Input)
+			in, err := call.Input, CheckObject(call.Input) // an alias may write anew what it reads
+			if err == nil {
+				in, err = a.Input(call.Input)
+			}
 			if err != nil {
 				p.refuse = fmt.Sprintf("the input of %s was refused: %v. The call was not run.", call.Name, err)
 				return p

@@ -127,13 +127,21 @@ func TestWhatGoesWrongIsTheAnswerOfThatCallAlone(t *testing.T) {
 		{"null", use("x", "fine", `null`), []string{"no JSON object", "not run"}},
 		{"a key twice", use("x", "fine", `{"a":1,"b":{"c":1,"c":2}}`), []string{`names "c" twice`, "not run"}},
 		{"a key twice, once escaped", use("x", "fine", `{"a":1,"\u0061":2}`), []string{`names "a" twice`, "not run"}},
+		{"half a character", use("x", "fine", `{"a":"b\ud800"}`), []string{`"a" has half of a surrogate pair`, "not run"}},
+		{"half a character for an alias", use("x", "other", `{"a":"b\ud800"}`), []string{`"a" has half of a surrogate pair`, "not run"}},
 		{"something after the object", use("x", "fine", `{} {}`), []string{"something follows", "not run"}},
 		{"refused by Check", use("x", "fine", `{"wrong":1}`), []string{`no field "wrong"`, "not run"}},
 		{"Check panics", use("x", "fine", `{"shock":1}`), []string{"Check fell over", "not run"}},
 		{"broken on arrival", broken, []string{"the input was cut off"}},
 	} {
 		for _, parallel := range []bool{false, true} {
-			box := &oneloop.Toolbox{Tools: slices.Clone(mishaps)}
+			anew := func(in json.RawMessage) (json.RawMessage, error) {
+				var v any
+				err := json.Unmarshal(in, &v)
+				out, _ := json.Marshal(v)
+				return out, err
+			}
+			box := &oneloop.Toolbox{Tools: slices.Clone(mishaps), Aliases: map[string]oneloop.Alias{"other": {Tool: "fine", Input: anew}}}
 			for i := range box.Tools {
 				box.Tools[i].Parallel = parallel
 			}
@@ -364,5 +372,26 @@ func TestBlocksThatAreNoneAreLeftOutOfResults(t *testing.T) {
 	r := msg.Blocks[0].(*oneloop.ToolResult)
 	if len(r.Content) != 1 || r.Text() != "kept" || r.IsError {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestNobodyNeedListen(t *testing.T) {
+	box := &oneloop.Toolbox{Tools: []oneloop.Tool{tool("speaks", func(_ context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		emit(oneloop.ToolOutput{ID: call.ID, Text: "x"})
+		return oneloop.TextResult("fine"), nil
+	})}}
+	asked := 0
+	m := oneloop.ModelFunc(func(context.Context, *oneloop.Request, func(oneloop.Event)) (*oneloop.Message, error) {
+		if asked++; asked > 1 {
+			return &oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopEndTurn}, nil
+		}
+		return &oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopToolUse, Blocks: []oneloop.Block{use("1", "speaks", "{}")}}, nil
+	})
+	h := new(oneloop.History)
+	if err := oneloop.Run(t.Context(), m, box, h, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.Messages()[1].Blocks[0].(*oneloop.ToolResult); r.IsError || r.Text() != "fine" {
+		t.Errorf("answered %q", r.Text())
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // AppendBlock appends b as JSON: its own bytes when it came from an API, else
@@ -194,6 +198,23 @@ func decodeContent(data json.RawMessage) ([]Block, error) {
 	return blocks, nil
 }
 
+// brokenCall is a call that cannot be run. A block is kept as the wire has it,
+// which has no place for that.
+type brokenCall struct {
+	Block int    `json:"block"` // index in the message
+	Why   string `json:"why"`
+}
+
+func brokenCalls(m *Message) []brokenCall {
+	var all []brokenCall
+	for i, b := range m.Blocks {
+		if c, ok := b.(*ToolUse); ok && c.Broken != "" {
+			all = append(all, brokenCall{i, c.Broken})
+		}
+	}
+	return all
+}
+
 // messageFields are the fields of a message beside what goes on the wire.
 type messageFields struct {
 	Stop   StopReason `json:"stop_reason,omitempty"`
@@ -201,6 +222,8 @@ type messageFields struct {
 	Usage  Usage      `json:"usage,omitzero"`
 	ID     string     `json:"id,omitempty"`
 	Meta   *Meta      `json:"meta,omitempty"`
+
+	Broken []brokenCall `json:"broken,omitempty"`
 }
 
 // AppendJSON appends m as one JSON object: role and content as they go on the
@@ -215,7 +238,7 @@ func (m *Message) AppendJSON(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("encode %s message: %w", m.Role, err)
 	}
-	own := messageFields{Stop: m.Stop, Origin: m.Origin, Usage: m.Usage, ID: m.ID}
+	own := messageFields{Stop: m.Stop, Origin: m.Origin, Usage: m.Usage, ID: m.ID, Broken: brokenCalls(m)}
 	if !m.Meta.empty() {
 		own.Meta = &m.Meta
 	}
@@ -251,63 +274,148 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if j.Meta != nil {
 		m.Meta = *j.Meta
 	}
+	for _, b := range j.Broken {
+		if b.Block < 0 || b.Block >= len(blocks) {
+			return fmt.Errorf("read %s message: it has no block %d to be broken", j.Role, b.Block)
+		}
+		call, ok := blocks[b.Block].(*ToolUse)
+		if !ok {
+			return fmt.Errorf("read %s message: block %d is to be a broken call and is none", j.Role, b.Block)
+		}
+		call.Broken = b.Why
+	}
 	return nil
 }
 
-// CheckObject refuses data that is not exactly one JSON object, or that names
-// a key twice in an object at any depth. Two readers of a twice-named key may
-// each take another value, so that what was checked is not what is run.
+// CheckObject refuses data that is not exactly one JSON object, that names a
+// key twice in an object at any depth, or that has text in it which is none:
+// half of a surrogate pair, bytes that are not UTF-8. Two readers of a
+// twice-named key may each take another value, and readers replace what is no
+// text, so that what was checked or asked for is not what is run.
 func CheckObject(data []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	tok, err := dec.Token()
+	c := &objectCheck{dec: json.NewDecoder(bytes.NewReader(data)), data: data}
+	c.dec.UseNumber()
+	tok, err := c.next("")
 	if err != nil {
-		return fmt.Errorf("it is no valid JSON: %w", err)
+		return err
 	}
 	if tok != json.Delim('{') {
 		return errors.New("it is no JSON object")
 	}
-	if err := checkKeys(dec, '{', 1); err != nil {
+	if err := c.inside('{', "", 1); err != nil {
 		return err
 	}
-	if _, err := dec.Token(); err != io.EOF {
+	if _, err := c.dec.Token(); err != io.EOF {
 		return errors.New("something follows the JSON object")
 	}
 	return nil
 }
 
 // maxDepth is where encoding/json stops too. Without it a reply could make
-// checkKeys use up the stack.
+// the check use up the stack.
 const maxDepth = 10_000
 
-func checkKeys(dec *json.Decoder, open json.Delim, depth int) error {
+type objectCheck struct {
+	dec  *json.Decoder
+	data []byte
+}
+
+// next is the next token, which belongs to the field of that name.
+func (c *objectCheck) next(field string) (json.Token, error) {
+	from := c.dec.InputOffset()
+	tok, err := c.dec.Token()
+	if err != nil {
+		return nil, fmt.Errorf("it is no valid JSON: %w", err)
+	}
+	if _, ok := tok.(string); !ok {
+		return tok, nil
+	}
+	raw := c.data[from:c.dec.InputOffset()]
+	raw = raw[bytes.IndexByte(raw, '"')+1:]
+	bad, before := brokenText(raw)
+	if bad == "" {
+		return tok, nil
+	}
+	where := "at its beginning"
+	if before != "" {
+		where = fmt.Sprintf("after %q", before)
+	}
+	return nil, fmt.Errorf("%q has %s in it, %s, which is no character; send it again with the whole character, or without it", field, bad, where)
+}
+
+// inside checks what follows the bracket that opened the value of field.
+func (c *objectCheck) inside(open json.Delim, field string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("it is nested more than %d deep", maxDepth)
 	}
 	seen := map[string]bool{}
-	for dec.More() {
-		tok, err := dec.Token()
+	for c.dec.More() {
+		tok, err := c.next(field)
 		if err != nil {
-			return fmt.Errorf("it is no valid JSON: %w", err)
+			return err
 		}
+		inner := field
 		if open == '{' {
-			key := tok.(string)
-			if seen[key] {
-				return fmt.Errorf("it names %q twice", key)
+			inner = tok.(string)
+			if seen[inner] {
+				return fmt.Errorf("it names %q twice", inner)
 			}
-			seen[key] = true
-			if tok, err = dec.Token(); err != nil {
-				return fmt.Errorf("it is no valid JSON: %w", err)
+			seen[inner] = true
+			if tok, err = c.next(inner); err != nil {
+				return err
 			}
 		}
 		if d, ok := tok.(json.Delim); ok {
-			if err := checkKeys(dec, d, depth+1); err != nil {
+			if err := c.inside(d, inner, depth+1); err != nil {
 				return err
 			}
 		}
 	}
-	if _, err := dec.Token(); err != nil {
-		return fmt.Errorf("it is no valid JSON: %w", err)
+	_, err := c.next(field)
+	return err
+}
+
+// brokenText finds what is no character in a JSON string, given as it stands
+// behind its opening quote, and some of what comes before it; nothing when the
+// string is sound.
+func brokenText(s []byte) (bad, before string) {
+	for i := 0; i < len(s); {
+		n := 1
+		switch c := s[i]; {
+		case c == '\\' && s[i+1] != 'u':
+			n = 2
+		case c == '\\':
+			n = 6
+			if r := escaped(s[i:]); utf16.IsSurrogate(r) {
+				n = 12
+				if utf16.DecodeRune(r, escaped(s[i+6:])) == utf8.RuneError {
+					return fmt.Sprintf("half of a surrogate pair (%s)", s[i:i+6]), tail(s[:i])
+				}
+			}
+		case c >= utf8.RuneSelf:
+			var r rune
+			if r, n = utf8.DecodeRune(s[i:]); r == utf8.RuneError && n == 1 {
+				return fmt.Sprintf("a byte that is not UTF-8 (%#02x)", c), tail(s[:i])
+			}
+		}
+		i += n
 	}
-	return nil
+	return "", ""
+}
+
+// escaped is the rune of an escape \uXXXX that s begins with, or -1.
+func escaped(s []byte) rune {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
+
+// tail is what s ends with, short enough to be quoted.
+func tail(s []byte) string {
+	return strings.ToValidUTF8(string(s[max(0, len(s)-20):]), "")
 }

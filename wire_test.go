@@ -118,7 +118,17 @@ func TestMessagesSurviveJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"role":"user","content":"plain"}`), &m); err != nil || m.Text() != "plain" {
 		t.Errorf("plain content: %v, %+v", err, m)
 	}
-	for _, bad := range []string{`{"role":"user","content":[{}]}`, `{"role":"user","content":7}`, `{"role":1}`} {
+	broken := oneloop.NewMessage(oneloop.Assistant, &oneloop.Text{Text: "x"},
+		&oneloop.ToolUse{ID: "1", Name: "n"}, &oneloop.ToolUse{ID: "2", Name: "n", Broken: "it was cut off"})
+	got, err = broken.AppendJSON(nil)
+	if err != nil || !strings.HasSuffix(string(got), `],"broken":[{"block":2,"why":"it was cut off"}]}`) {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if err := json.Unmarshal(got, &m); err != nil || m.ToolUses()[0].Broken != "" || m.ToolUses()[1].Broken != "it was cut off" {
+		t.Errorf("a broken call is read as %+v, %v", m.Blocks, err)
+	}
+	for _, bad := range []string{`{"role":"user","content":[{}]}`, `{"role":"assistant","content":"x","broken":[{"block":0,"why":"y"}]}`,
+		`{"role":"assistant","content":[],"broken":[{"block":-1,"why":"y"}]}`, `{"role":"user","content":7}`, `{"role":1}`} {
 		if err := json.Unmarshal([]byte(bad), &m); err == nil {
 			t.Errorf("%s is taken", bad)
 		}
@@ -146,7 +156,8 @@ func TestAnyTextSurvivesTheWayThroughJSON(t *testing.T) {
 }
 
 func TestCheckObjectTakesOneObjectWithoutDoubleKeys(t *testing.T) {
-	for _, good := range []string{`{}`, ` {"a":[{"b":1},{"b":2}],"b":{"a":null}} `, `{"a":1e400}`, `{"a":"{\"a\":1,\"a\":2}"}`, `{"A":1,"a":2}`} {
+	for _, good := range []string{`{}`, ` {"a":[{"b":1},{"b":2}],"b":{"a":null}} `, `{"a":1e400}`, `{"a":"{\"a\":1,\"a\":2}"}`, `{"A":1,"a":2}`,
+		`{"a":"\ud83d\ude00 \ufffd \\ud800 \" 😀"}`} {
 		if err := oneloop.CheckObject([]byte(good)); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -155,6 +166,18 @@ func TestCheckObjectTakesOneObjectWithoutDoubleKeys(t *testing.T) {
 		`{"a":1,"a":1}`, `{"a":[{"b":1,"b":1}]}`, `{"":1,"":2}`, `{a:1}`, `{"a":"` + "\n" + `"}`, strings.Repeat(`{"a":`, 20_000)} {
 		if err := oneloop.CheckObject([]byte(bad)); err == nil {
 			t.Errorf("%.40s is taken", bad)
+		}
+	}
+	for bad, want := range map[string]string{
+		`{"n":1, "command" : "echo \ud800x"}`:           `"command" has half of a surrogate pair (\ud800) in it, after "echo "`,
+		`{"command":"\ude00\ud83d"}`:                    `(\ude00) in it, at its beginning`,
+		`{"a":[{"b":["x","a \ud83d\ud83d"]}]}`:          `"b" has half of a surrogate pair (\ud83d) in it, after "a "`,
+		`{"a\udfff":1}`:                                 `(\udfff)`,
+		"{\"a\":\"" + "北京" + "\xff\"}":                  `a byte that is not UTF-8 (0xff) in it, after "北京"`,
+		`{"a":"` + strings.Repeat("北", 20) + `\ud800"}`: `after "北北北北北北"`,
+	} {
+		if err := oneloop.CheckObject([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", bad, err, want)
 		}
 	}
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }

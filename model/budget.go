@@ -20,6 +20,7 @@ import (
 // Under a limit on cost, a model without a known price is refused.
 func Budget(m oneloop.Model, l *budget.Ledger, id string) oneloop.Model {
 	return oneloop.ModelFunc(func(outer context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+		emit = oneloop.Sink(emit)
 		if err := l.Priced(id); err != nil {
 			return nil, err
 		}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"oneloop"
+	"oneloop/budget"
+	"oneloop/model"
 )
 
 // step is what a scripted model does with one request.
@@ -98,3 +101,16 @@ func (s *sink) kinds() []oneloop.Kind {
 func (s *sink) has(k oneloop.Kind) bool { return slices.Contains(s.kinds(), k) }
 
 func nothing(oneloop.Event) {}
+
+func TestNobodyNeedListen(t *testing.T) {
+	for name, wrap := range map[string]func(oneloop.Model) oneloop.Model{
+		"retry":  func(m oneloop.Model) oneloop.Model { return model.Retry(m, model.RetryOptions{}) },
+		"stall":  func(m oneloop.Model) oneloop.Model { return model.Stall(m, model.StallOptions{}) },
+		"pause":  func(m oneloop.Model) oneloop.Model { return model.Pause(m, model.PauseOptions{}) },
+		"budget": func(m oneloop.Model) oneloop.Model { return model.Budget(m, budget.New(budget.Limits{}), sonnet) },
+	} {
+		if msg, err := wrap(script(say(oneloop.StopEndTurn, "ok"))).Generate(t.Context(), &oneloop.Request{}, nil); err != nil || msg.Text() != "ok" {
+			t.Errorf("%s: %v, %v", name, msg, err)
+		}
+	}
+}

@@ -24,6 +24,7 @@ func Pause(m oneloop.Model, o PauseOptions) oneloop.Model {
 		o.Continuations = 5
 	}
 	return oneloop.ModelFunc(func(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+		emit = oneloop.Sink(emit)
 		d := &draft{emit: emit} // a failed part voids those before it, too
 		msg, err := m.Generate(ctx, req, d.event)
 		for n := 0; err == nil && msg.Stop == oneloop.StopPause && n < o.Continuations; n++ {

@@ -37,6 +37,7 @@ const jitter = 0.25
 func Retry(m oneloop.Model, o RetryOptions) oneloop.Model {
 	o = o.filled()
 	return oneloop.ModelFunc(func(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+		emit = oneloop.Sink(emit)
 		var wait time.Duration
 		for try := 1; ; try++ {
 			d := &draft{emit: emit}

@@ -29,6 +29,7 @@ func Stall(m oneloop.Model, o StallOptions) oneloop.Model {
 		o.Progress = 10 * time.Minute
 	}
 	return oneloop.ModelFunc(func(outer context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+		emit = oneloop.Sink(emit)
 		ctx, cancel := context.WithCancelCause(outer)
 		defer cancel(nil)
 		d := &draft{emit: emit}

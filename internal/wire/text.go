@@ -93,7 +93,11 @@ func hex4(quoted []byte) rune {
 
 // Pieces turns the pieces of one JSON string into text. Half a character at
 // the end of a piece waits for the next one.
-type Pieces struct{ held []byte }
+type Pieces struct {
+	Lost bool // something was no character and became U+FFFD
+
+	held []byte
+}
 
 // Next returns the text of a piece, given as it stands between the quotes.
 func (p *Pieces) Next(quoted []byte) string {
@@ -108,6 +112,7 @@ func (p *Pieces) Next(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
 		return string(quoted)
 	}
+	p.Lost = p.Lost || !bytes.Equal(Clean(quoted), quoted)
 	return string(AppendUnquoted(make([]byte, 0, len(quoted)), quoted))
 }
 
@@ -115,6 +120,7 @@ func (p *Pieces) Next(quoted []byte) string {
 func (p *Pieces) Rest() string {
 	held := p.held
 	p.held = nil
+	p.Lost = p.Lost || len(held) > 0
 	return string(AppendUnquoted(nil, held))
 }
 

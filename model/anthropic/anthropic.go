@@ -10,6 +10,13 @@
 // tools, of the system prompt, of the previous request and of this one. They
 // are no part of what is kept. A caller who puts a cache_control of its own
 // into a block or a tool places all of them.
+//
+// A [Model] sends every request once and waits for its answer as long as ctx
+// lets it. Programs that are to stand a busy or a silent API put two wrappers
+// of package oneloop/model around it, the limit on silence inside, so that
+// each try has its own:
+//
+//	m := model.Retry(model.Stall(adapter, model.StallOptions{}), model.RetryOptions{})
 package anthropic
 
 import (
@@ -159,8 +166,9 @@ func header(c Config, u *url.URL) (http.Header, error) {
 	return h, nil
 }
 
-// Generate implements [oneloop.Model].
+// Generate implements [oneloop.Model]. emit may be nil.
 func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+	emit = oneloop.Sink(emit)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}

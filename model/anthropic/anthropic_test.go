@@ -174,3 +174,11 @@ func TestEveryErrorIsAnAPIErrorOfItsClass(t *testing.T) {
 		t.Errorf("%v, %v", msg, err)
 	}
 }
+
+func TestNobodyNeedListen(t *testing.T) {
+	s := serve(t, script.Say(script.Thinking("hm", "c2ln"), script.Text("ok")))
+	msg, err := newModel(t, s, func(c *anthropic.Config) { c.StreamEvents = true }).Generate(t.Context(), hi(), nil)
+	if err != nil || msg.Text() != "ok" {
+		t.Errorf("%v, %v", msg, err)
+	}
+}

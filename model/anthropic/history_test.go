@@ -193,6 +193,29 @@ func TestCharactersThatAreNoneAreReplacedOnce(t *testing.T) {
 	}
 }
 
+func TestACallWithHalfACharacterInItIsNotRun(t *testing.T) {
+	s := serve(t,
+		script.Say(script.ToolPieces("t1", "Bash", `{"command":"echo \ud800"}`), script.ToolPieces("t2", "Bash", `{"command":"echo \ud83d`, `\ude00"}`),
+			script.ToolPieces("t3", "Bash", `{"command":"echo \ufffd"}`),
+			script.Stream(json.RawMessage(`{"type":"tool_use","id":"t4","name":"Bash","input":{}}`), json.RawMessage(`{"type":"tool_use","id":"t4","name":"Bash","input":{}}`),
+				json.RawMessage(`{"type":"input_json_delta","partial_json":"{\"command\":\"echo \ud800\"}"}`))),
+		script.Say(script.Text("ok")),
+	)
+	tools := echoTools("Bash")
+	h := converse(t, newModel(t, s, nil), tools, &log{}, "go")
+	if want := []string{`Bash{"command":"echo \ud83d\ude00"}`, `Bash{"command":"echo \ufffd"}`}; !slices.Equal(tools.ran, want) {
+		t.Errorf("ran %q", tools.ran)
+	}
+	for id, want := range map[string]string{"t1": `"command" has half of a surrogate pair (\ud800) in it, after "echo "`, "t4": "half of a surrogate pair"} {
+		if r, _ := s.Requests()[1].Result(id); !r.IsError || !strings.Contains(r.FullText(), want) || !strings.Contains(r.FullText(), "The call was not run.") {
+			t.Errorf("%s is answered %q", id, r.FullText())
+		}
+	}
+	if d := cmp.Diff([]oneloop.Repair{{Block: 0, What: "unicode"}}, h.Messages()[1].Meta.Repairs); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestAFinalAssistantMessageIsTrimmedOnTheWireOnly(t *testing.T) {
 	s := serve(t,
 		script.Reply{Blocks: []script.Block{script.Raw(json.RawMessage(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`)), script.Text("Done.\n\n  ")}, Stop: "pause_turn"},

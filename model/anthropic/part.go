@@ -221,16 +221,35 @@ func brokenText(input string) string {
 		why, wire.Printable([]byte(input), 100))
 }
 
+// replaced tells the model why a call is not run in whose input characters
+// had to be replaced: it would do something else than was asked for. Lost says
+// that it happened on the way here. Empty: the input is as it was written.
+func replaced(input wire.Value, lost bool) string {
+	why := "it has half of a surrogate pair in it, which is no character; send it again with the whole character, or without it"
+	if !bytes.Equal(wire.Clean(input), input) {
+		if err := oneloop.CheckObject(input); err != nil {
+			why = err.Error()
+		}
+	} else if !lost {
+		return ""
+	}
+	return fmt.Sprintf("the input of this call was refused: %s. The call was not run.", why)
+}
+
 // block is the finished block, repaired where it could not be sent back, nil
 // when it is dropped.
 func (p *part) block(r *reply, m *oneloop.Message) oneloop.Block {
 	for _, d := range p.lost {
 		repair(m, p, "delta", d, "")
 	}
-	if clean := wire.Clean(p.raw); len(clean) != len(p.raw) || &clean[0] != &p.raw[0] {
+	clean := wire.Clean(p.raw)
+	if !bytes.Equal(clean, p.raw) {
 		repair(m, p, "unicode", "", "")
-		p.raw = clean
 	}
+	if p.kind == "tool_use" && p.broken == "" {
+		p.broken = replaced(p.raw.Field("input"), p.pieces.Lost)
+	}
+	p.raw = clean
 	raw := oneloop.Wire{Raw: []byte(p.raw)}
 	switch p.kind {
 	case "text":
@@ -272,7 +291,7 @@ func (p *part) call(r *reply, m *oneloop.Message) *oneloop.ToolUse {
 		name = good
 		edits = append(edits, wire.Edit{Name: "name", Value: wire.AppendString(nil, name)})
 	}
-	if p.broken != "" {
+	if p.wrote != "" {
 		repair(m, p, "input", shorten(p.wrote), "")
 	}
 	if len(edits) > 0 {
