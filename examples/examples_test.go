@@ -198,30 +198,54 @@ func checkTen(t *testing.T, program string) {
 
 func TestTenIsAnAgent(t *testing.T) { checkTen(t, build(t, ".", "./ten")) }
 
-func TestTenBuildsInAModuleOfItsOwn(t *testing.T) {
+// outside are the commands with which a README makes a program of its reader's
+// own.
+func outside(t *testing.T, readme string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", readme))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(text), "<!-- outside: ")
+	_, block, _ = strings.Cut(block, "```bash\n")
+	block, _, ended := strings.Cut(block, "```\n<!-- /outside -->")
+	if !found || !ended {
+		t.Fatalf("%s: there is no block \"outside\"", readme)
+	}
+	return block
+}
+
+func TestTheReadmesCommandsMakeAProgramOutsideOfTheRepository(t *testing.T) {
+	needBash(t)
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	copied := func(from, to string) {
-		t.Helper()
-		data, err := os.ReadFile(from)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, to), data, 0o600)
-		}
-		if err != nil {
+	for name, value := range map[string]string{
+		"CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off",
+		// What the program needs this module has already. A reader's go command
+		// would look at the checksum database; a test asks nobody.
+		"GOPROXY": "off", "GOSUMDB": "off",
+	} {
+		t.Setenv(name, value)
+	}
+	for _, readme := range []string{"README.md", "README.zh-CN.md"} {
+		dir := t.TempDir()
+		if err := os.Symlink(root, filepath.Join(dir, "oneloop")); err != nil {
 			t.Fatal(err)
 		}
+		out, _, got := run{program: "bash", args: []string{"-ec", outside(t, readme)}, dir: dir}.against(t,
+			script.Say(script.Tool("t1", "Bash", `{"command":"ls | wc -l; env | grep -c key-of-the-test"}`)),
+			script.Say(script.Text("3")),
+		)
+		equal(t, readme+": printed", out, "3\n")
+		if text := strings.Join(strings.Fields(result(t, got[1], "t1").FullText()), " "); !strings.HasPrefix(text, "3 0") {
+			t.Errorf("%s: the command gave %q, want 3 files and no key in its environment", readme, text)
+		}
+		if q := got[0].FirstText(); !strings.Contains(outside(t, readme), `go run . "`+q+`"`) {
+			t.Errorf("%s: the model was asked %q", readme, q)
+		}
 	}
-	copied(filepath.Join("ten", "main.go"), "main.go")
-	copied(filepath.Join(root, "go.sum"), "go.sum")
-	mod := "module example.test/outside\n\ngo 1.26.0\n\nrequire oneloop v0.0.0\n\nreplace oneloop => " + root + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// What else is needed is added to go.mod from what this module has already.
-	checkTen(t, build(t, dir, ".", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"))
 }
 
 func TestExamplesAreShort(t *testing.T) {
