@@ -67,7 +67,7 @@ func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 		json.RawMessage(bashSchema), b.run)
 	t.Touches = func(call *oneloop.ToolUse) ([]oneloop.Touch, error) {
 		var in bashInput
-		err := json.Unmarshal(call.Input, &in)
+		err := decode(call.Input, &in)
 		return []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: in.Command}}, err
 	}
 	return t

@@ -4,6 +4,7 @@ package tool_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -147,7 +148,8 @@ func TestTheTimeoutOfACallIsBounded(t *testing.T) {
 		`{"command":"sleep 300","timeout":-1}`:                  "timed out after 50ms",
 		`{"command":"sleep 300","timeout":999999}`:              "timed out after 200ms",
 		`{"command":"sleep 300","timeout":9000000000000000000}`: "timed out after 200ms",
-		`{"command":"sleep 300","timeout":1e2}`:                 "refused", // encoding/json takes no exponent for an int
+		`{"command":"sleep 300","timeout":1e2}`:                 "timed out after 100ms",
+		`{"command":"sleep 300","timeout":100.5}`:               "refused",
 		`{"command":"sleep 300","timeout":"9"}`:                 "refused",
 	} {
 		if got := call(t, t.Context(), b, input, nil).Text(); !strings.Contains(got, want) {
@@ -378,5 +380,19 @@ func TestBashTellsItsCommandUnderAnyName(t *testing.T) {
 	want := []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: "ls"}}
 	if got, err := b.Touches(&oneloop.ToolUse{Input: []byte(`{"command":"ls"}`)}); !slices.Equal(got, want) || err != nil {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestATimeoutMayHaveAPoint(t *testing.T) {
+	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{})
+	input := `{"command":"echo ran","timeout":30000.0}`
+	if r := call(t, t.Context(), b, input, nil); r.IsError || r.Text() != "ran" {
+		t.Errorf("answered %q", r.Text())
+	}
+	if touches, err := b.Touches(&oneloop.ToolUse{Name: "Bash", Input: json.RawMessage(input)}); err != nil || len(touches) != 1 || touches[0].Name != "echo ran" {
+		t.Errorf("whoever judges it is told %v, %v", touches, err)
+	}
+	if r := call(t, t.Context(), b, `{"command":"echo ran","timeout":"soon"}`, nil); r.Text() != "the input of Bash was refused: timeout: want an integer, got a string. The call was not run." {
+		t.Errorf("answered %q", r.Text())
 	}
 }

@@ -20,7 +20,8 @@ import (
 // New makes a tool of fn. The schema of its input is that of the struct In:
 // names are those of the json tags, a jsonschema tag describes a field, a
 // field is required unless it is marked omitempty or omitzero, and no other
-// field is taken. Names are matched with their case.
+// field is taken. Names are matched with their case. An integer may be written
+// as 1000.0 or 1e3.
 //
 // An Out that is a string becomes the text of the result, a []oneloop.Block
 // its content, anything else its JSON. The text of an error is told to the
@@ -76,7 +77,7 @@ func build[In any](name, doc string, schema json.RawMessage, run runFunc[In]) on
 		},
 		Run: func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
 			var in In
-			if err := json.Unmarshal(call.Input, &in); err != nil {
+			if err := decode(call.Input, &in); err != nil {
 				return nil, fmt.Errorf("read the input of %s: %w", name, err)
 			}
 			return run(ctx, call, emit, in)
@@ -98,23 +99,6 @@ func schemaOf[In any](name string) json.RawMessage {
 		panic(fmt.Sprintf("tool %q: input type %v: %v", name, reflect.TypeFor[In](), err))
 	}
 	return schema
-}
-
-// check refuses input that does not keep to the schema, or that In cannot
-// hold, such as a number that is too large.
-func check[In any](resolved *jsonschema.Resolved, input json.RawMessage) error {
-	var value any
-	if err := json.Unmarshal(input, &value); err != nil {
-		return err
-	}
-	if err := resolved.Validate(value); err != nil {
-		text := strings.ReplaceAll(err.Error(), "validating root: ", "")
-		text = strings.ReplaceAll(text, "validating /properties/", "")
-		fields := resolved.Schema().PropertyOrder
-		return fmt.Errorf("%s (the fields are: %s; case matters)", text, strings.Join(fields, ", "))
-	}
-	var in In
-	return json.Unmarshal(input, &in)
 }
 
 // result makes content of what a function returned.
