@@ -44,7 +44,10 @@ func sitAt(t *testing.T, columns int, o Options) *person {
 	if err := pty.Setsize(ptmx, &pty.Winsize{Rows: 24, Cols: uint16(columns)}); err != nil {
 		t.Fatal(err)
 	}
-	o.In, o.Out, o.Err, o.Env = tty, tty, tty, func(string) string { return "" }
+	o.In, o.Out, o.Err = tty, tty, tty
+	if o.Env == nil {
+		o.Env = func(string) string { return "" }
+	}
 	front, err := NewTerminal(o)
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,31 @@ type sheet interface {
 	fresh()
 }
 
+// reflow is what a terminal does with rows that no longer fit when it becomes
+// narrower. Nothing tells but its name, and a wrong guess leaves a piece of
+// the old input on the screen or takes a row of output away.
+type reflow int
+
+const (
+	reflowAll   reflow = iota // wraps them, as most do
+	reflowAbove               // wraps all but the line with the cursor: xterm.js
+	reflowNone                // cuts them
+)
+
+// reflowOf knows the terminals that do not wrap everything.
+func reflowOf(env func(string) string) reflow {
+	kind, _, _ := strings.Cut(env("TERM"), "-")
+	switch {
+	case env("TMUX") != "": // whatever it runs in
+		return reflowAll
+	case env("XTERM_VERSION") != "", env("STY") != "", kind == "screen", kind == "linux", kind == "st":
+		return reflowNone
+	case env("TERM_PROGRAM") == "vscode":
+		return reflowAbove
+	}
+	return reflowAll
+}
+
 // screen is a terminal that scrolls: output, and below it the live rows that
 // are taken away before more output comes and drawn again after it. Updates
 // are collected and written at once by flush.
@@ -39,6 +64,7 @@ type screen struct {
 	out           io.Writer
 	width, height int
 	color         bool
+	reflow        reflow
 
 	buf   bytes.Buffer
 	line  []byte // what stands in the current row of the output
@@ -156,4 +182,59 @@ func (s *screen) cell(g string, cells int, on string) {
 func (s *screen) write(g string) {
 	s.buf.WriteString(g)
 	s.line = append(s.line, g...)
+}
+
+// resize makes ready for drawing in another size: the live rows are taken
+// away from where the terminal has moved them.
+func (s *screen) resize(width, height int) {
+	above := s.live.r
+	if width < s.width {
+		above = s.live.above(width, s.reflow)
+	}
+	same := width == s.width
+	s.width, s.height = width, height
+	if same {
+		return
+	}
+	if s.drawn {
+		s.drawn = false
+		s.up(above)
+		s.buf.WriteString("\r\x1b[J")
+	} else if s.col > 0 {
+		s.buf.WriteString("\r\n")
+	}
+	s.line, s.col = s.line[:0], 0
+}
+
+// above is the number of rows above the cursor in a terminal that has become
+// width cells wide.
+func (v view) above(width int, how reflow) int {
+	if how == reflowNone {
+		return v.r
+	}
+	n := 0
+	for _, row := range v.rows[:v.r] {
+		n += 1 + wraps(row, width, len(row))
+	}
+	if how == reflowAll {
+		n += wraps(v.rows[v.r], width, v.c)
+	}
+	return n
+}
+
+// wraps is how often row, or what of it begins in its first cells, goes on in
+// another row of width cells. A cursor behind a row that has become full stays
+// in it.
+func wraps(row string, width, cells int) int {
+	n, col, at := 0, 0, 0
+	for row != "" && at <= cells {
+		var w int
+		_, row, w = cluster(row)
+		if col+w > width {
+			n, col = n+1, 0
+		}
+		col += w
+		at += w
+	}
+	return n
 }

@@ -96,13 +96,14 @@ func TestWhatIsTypedStaysBelowWhatIsShown(t *testing.T) {
 	})
 }
 
-func TestANarrowerTerminalLosesNoOutput(t *testing.T) {
-	p := sit(t)
+func TestANarrowerTerminalThatCutsLosesNoOutput(t *testing.T) {
+	p := sitAt(t, 80, Options{Env: func(k string) string { return map[string]string{"TERM": "linux"}[k] }})
 	p.front.Say("one\ntwo\nthree")
-	p.types("thirty cells of text are here")
-	p.sees("here")
-	p.resize(10, 12)
+	text := strings.Repeat("word,", 19)
+	p.types(text + "end") // two rows
+	p.sees("end")
+	p.resize(20, 24)
 	p.shows("both", func(s string, _, _ int) bool {
-		return strings.HasPrefix(s, "one\ntwo\nthree\n") && strings.HasSuffix(strings.ReplaceAll(s, "\n", ""), "> thirty cells of text are here")
+		return strings.HasPrefix(s, "one\ntwo\nthree\n> word") && strings.HasSuffix(strings.ReplaceAll(s, "\n", ""), "> "+text+"end")
 	})
 }

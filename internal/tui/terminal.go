@@ -77,7 +77,7 @@ func NewTerminal(o Options) (*Terminal, error) {
 		signal.Stop(signals)
 		return nil, fmt.Errorf("open the terminal: %w", errors.Join(err, t.undo(), t.src.close()))
 	}
-	t.screen = screen{out: t.o.Out, color: Color(t.o.Out, t.o.Env)}
+	t.screen = screen{out: t.o.Out, color: Color(t.o.Out, t.o.Env), reflow: reflowOf(t.o.Env)}
 	t.resize()
 	t.desk.refresh = t.refresh
 	t.render = renderer{on: &t.screen, words: t.words}
@@ -99,7 +99,7 @@ func (t *Terminal) resize() {
 	if err != nil || w <= 0 || h <= 0 {
 		w, h = 80, 24
 	}
-	t.screen.width, t.screen.height = w, h
+	t.screen.resize(w, h)
 }
 
 // refresh draws the line that is typed and writes everything out.
@@ -381,7 +381,7 @@ func (t *Terminal) signal(s os.Signal) {
 	case signalInterrupt:
 		t.interrupt(keyInterrupt)
 	case signalResize:
-		t.rewrap()
+		t.resize()
 	case signalStop:
 		if t.away {
 			return
@@ -400,29 +400,9 @@ func (t *Terminal) signal(s os.Signal) {
 			return
 		}
 		t.screen.buf.WriteString(modesOn)
-		t.rewrap()
+		t.resize()
 	}
 	t.refresh()
-}
-
-// rewrap draws anew for another size. Some terminals wrap the rows that no
-// longer fit, others cut them. To go up as if they were wrapped would delete
-// output where they are not, so that where they are a piece of the old input
-// may stay above the new one.
-func (t *Terminal) rewrap() {
-	old := t.screen.width
-	t.resize()
-	if t.screen.width == old {
-		return
-	}
-	if t.screen.drawn {
-		t.screen.drawn = false
-		t.screen.up(t.screen.live.r)
-		t.screen.buf.WriteString("\r\x1b[J")
-	} else if t.screen.col > 0 {
-		t.screen.buf.WriteString("\r\n")
-	}
-	t.screen.line, t.screen.col = t.screen.line[:0], 0
 }
 
 // IsTerminal reports whether f is a terminal.
