@@ -196,7 +196,7 @@ func TestCaseHist04AConversationGoesOnAfterEmptyReplies(t *testing.T) {
 	for i, prompt := range []string{"one", "two", "three", "four"} {
 		c.types(prompt + "\r")
 		c.requested(i + 1)
-		c.sees("requests: ")
+		c.sees("tokens: ")
 	}
 	contains(t, p.result(6, "t2"), "exit code 1")
 	c.types("\x04")
@@ -411,7 +411,7 @@ func TestCommandsOfAConversation(t *testing.T) {
 	c.sees("two done")
 	lacks(t, string(p.request(2).Body), "first words")
 	c.types("/cost\r")
-	c.sees("requests: 2")
+	c.sees("2 requests")
 	c.types("\x04")
 	c.ends()
 }

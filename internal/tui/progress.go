@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -68,9 +67,7 @@ func (p *Progress) Show(e oneloop.Event) {
 			p.render.event(e)
 		}
 	case oneloop.Spend:
-		if agent == "" {
-			p.render.event(inner)
-		}
+		p.render.spend(inner)
 	case oneloop.TurnEnd:
 		if !p.quiet && agent == "" {
 			p.render.cost()
@@ -109,7 +106,7 @@ func (p *Progress) output(prefix string, e oneloop.ToolEnd) {
 	p.paper.put(st, plainSight, prefix+strings.ReplaceAll(shown, "\n", "\n"+prefix))
 	p.paper.fresh()
 	if n := utf8.RuneCountInString(text[len(shown):]); n > 0 {
-		p.paper.put(dim, plainSight, prefix+fmt.Sprintf(p.render.words.MoreChars, n))
+		p.paper.put(dim, plainSight, prefix+p.render.words.MoreChars.of(n))
 		p.paper.fresh()
 	}
 }

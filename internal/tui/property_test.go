@@ -158,7 +158,8 @@ func storyline() []oneloop.Event {
 		oneloop.ChildStart{Agent: "1", Prompt: "sub task"},
 		oneloop.Child{Agent: "1", Event: oneloop.ToolStart{Call: call}}, oneloop.Child{Agent: "1", Event: ended("a\nb", false)},
 		oneloop.ChildEnd{Agent: "1"},
-		oneloop.Spend{TotalUsage: oneloop.Usage{Input: 1200, Output: 34}, TotalCost: 0.0123, TotalKnown: true, Requests: 3},
+		oneloop.Spend{Usage: oneloop.Usage{Input: 1000, Output: 30}, Cost: 0.01, Known: true},
+		oneloop.Child{Agent: "1", Event: oneloop.Spend{Usage: oneloop.Usage{Input: 200, Output: 4}, Cost: 0.0023, Known: true}},
 		oneloop.TurnEnd{},
 	}
 }
@@ -177,7 +178,7 @@ func TestProgressTellsHowATaskGoes(t *testing.T) {
 [1] a
 [1] b
 subtask 1 is done
-1,200 tokens in, 34 out · $0.012 · requests: 3
+tokens: 1,200 in, 34 out · 2 requests · $0.012
 `
 	show := func(o ProgressOptions) string {
 		var out bytes.Buffer

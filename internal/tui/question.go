@@ -54,7 +54,7 @@ func (x *Text) question(q oneloop.Question) []styled {
 			lines = append(lines, styled{normal, indent.text + l})
 		}
 		if hidden > 0 {
-			lines = append(lines, styled{yellow, fmt.Sprintf(x.AskHidden, hidden)})
+			lines = append(lines, styled{yellow, x.AskHidden.of(hidden)})
 		}
 	}
 	if q.Reason != "" {

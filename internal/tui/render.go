@@ -26,10 +26,10 @@ type renderer struct {
 	words *Text
 
 	section section
-	open    bool // deltas were shown that no message has confirmed yet
-	answer  bool // text among them
-	spend   oneloop.Spend
-	spent   bool
+	open    bool                        // deltas were shown that no message has confirmed yet
+	answer  bool                        // text among them
+	turn    oneloop.Spend               // the totals of what was used since the last TurnEnd
+	session oneloop.Spend               // and since the beginning
 	child   map[string]*strings.Builder // what a child has begun to say
 }
 
@@ -58,7 +58,7 @@ func (r *renderer) event(e oneloop.Event) {
 	case oneloop.ToolEnd:
 		r.output("", e)
 	case oneloop.Spend:
-		r.spend, r.spent = e, true
+		r.spend(e)
 	case oneloop.TurnEnd:
 		r.cost()
 	case oneloop.Child:
@@ -138,13 +138,13 @@ func (r *renderer) message(m *oneloop.Message) {
 // command writes a call as a person would type it.
 func (r *renderer) command(prefix string, call *oneloop.ToolUse) {
 	r.on.fresh()
-	r.on.put(bold, exactSight, prefix+commandLine(call, prefix))
+	r.on.put(bold, exactSight, prefix+r.commandLine(call, prefix))
 	r.on.fresh()
 }
 
 // commandLine is `$ command`, or the tool's name and its input. Lines after
 // the first stand below the first.
-func commandLine(call *oneloop.ToolUse, prefix string) string {
+func (r *renderer) commandLine(call *oneloop.ToolUse, prefix string) string {
 	const most = 4000 // bytes shown; a longer command is a file in disguise
 	text := call.Name + " " + string(call.Input)
 	if c, ok := bashCommand(call); ok {
@@ -153,7 +153,7 @@ func commandLine(call *oneloop.ToolUse, prefix string) string {
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(text) > most {
 		cut := strings.ToValidUTF8(text[:most], "")
-		text = cut + fmt.Sprintf(" … (+%d bytes)", len(text)-len(cut))
+		text = cut + " " + r.words.MoreBytes.of(len(text)-len(cut))
 	}
 	return strings.ReplaceAll(text, "\n", "\n"+prefix+"  ")
 }
@@ -188,7 +188,7 @@ func (r *renderer) output(prefix string, e oneloop.ToolEnd) {
 		r.on.fresh()
 	}
 	if n := len(lines) - shown; n > 0 {
-		r.on.put(dim, plainSight, prefix+"  "+fmt.Sprintf(r.words.MoreLines, n))
+		r.on.put(dim, plainSight, prefix+"  "+r.words.MoreLines.of(n))
 		r.on.fresh()
 	}
 	r.section = sectionTool
@@ -224,10 +224,21 @@ func (r *renderer) denied(prefix string, e oneloop.Denied) {
 func (r *renderer) cost() {
 	r.on.fresh()
 	r.open, r.answer = false, false
-	if r.spent {
-		r.note(dim, r.words.Cost(r.spend))
+	if r.turn.Requests > 0 {
+		r.note(dim, r.words.turnCost(r.turn, r.session))
 	}
-	r.section, r.spent = sectionNone, false
+	r.section, r.turn = sectionNone, oneloop.Spend{}
+}
+
+// spend takes account of a reply, the agent's own or a child's. The totals it
+// comes with are those of the agent that had it.
+func (r *renderer) spend(e oneloop.Spend) {
+	for _, s := range []*oneloop.Spend{&r.turn, &r.session} {
+		s.TotalKnown = e.Known && (s.TotalKnown || s.Requests == 0)
+		s.TotalUsage = s.TotalUsage.Add(e.Usage)
+		s.TotalCost += e.Cost
+		s.Requests++
+	}
 }
 
 // path unpacks an event of a child's child.
@@ -267,6 +278,8 @@ func (r *renderer) childEvent(agent string, e oneloop.Event) {
 	case oneloop.ChildEnd:
 		e.Agent = agent + "/" + e.Agent
 		r.report("", e)
+	case oneloop.Spend:
+		r.spend(e)
 	default:
 		r.report(prefix, e)
 	}

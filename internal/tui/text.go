@@ -64,8 +64,9 @@ type Text struct {
 	Interrupted   string
 	LeaveAgain    string
 	Queued        string // the prompt's first line
-	MoreLines     string // number
-	MoreChars     string // number
+	MoreLines     plural
+	MoreChars     plural
+	MoreBytes     plural
 	PromptKept    string
 	HistoryFailed string // file, error
 
@@ -78,7 +79,7 @@ type Text struct {
 	AskReason string // reason
 	AskGone   string
 	AskOver   string
-	AskHidden string // number of bytes left out
+	AskHidden plural // of the bytes left out
 	WordsYes  string // what counts as an answer, separated by spaces
 	WordsNo   string
 	WordsAll  string
@@ -97,8 +98,11 @@ type Text struct {
 	ChildBegins string // agent, first line of the prompt
 	ChildDone   string // agent
 	ChildFailed string // agent, error
-	CostLine    string // input tokens, output tokens, cost, requests
-	CostCached  string // input tokens, tokens of them read from the cache, output tokens, cost, requests
+	CostLine    string // input tokens, output tokens, requests
+	CostCached  string // input tokens, tokens of them read from the cache, output tokens, requests
+	CostCount   plural // of requests
+	CostTurn    string // cost of the turn, cost of the session
+	CostSoFar   string // what the lines above say, cost
 	CostUnknown string
 
 	// The demo.
@@ -123,21 +127,48 @@ func Messages(lang string) *Text {
 	return &english
 }
 
+// plural is a format for one of something and one for another number of them.
+type plural [2]string
+
+func (p plural) of(n int) string {
+	if n == 1 {
+		return fmt.Sprintf(p[0], n)
+	}
+	return fmt.Sprintf(p[1], n)
+}
+
 // Cost is the line that says what was used so far.
 func (x *Text) Cost(s oneloop.Spend) string {
-	u := s.TotalUsage
-	if s.Requests == 0 && u.Total() == 0 {
+	if s.Requests == 0 && s.TotalUsage.Total() == 0 {
 		return x.NoCost
 	}
-	cost := x.CostUnknown
-	if s.TotalKnown {
-		cost = money(s.TotalCost)
+	return fmt.Sprintf(x.CostSoFar, x.used(s), x.price(s))
+}
+
+// turnCost is the line below a turn: what was used in it, and what the session
+// costs by now where that is more.
+func (x *Text) turnCost(turn, session oneloop.Spend) string {
+	cost := x.price(turn)
+	if session.Requests > turn.Requests {
+		cost = fmt.Sprintf(x.CostTurn, cost, x.price(session))
 	}
-	in := count(u.Input + u.CacheRead + u.CacheWrite)
+	return x.used(turn) + " · " + cost
+}
+
+func (x *Text) used(s oneloop.Spend) string {
+	u := s.TotalUsage
+	in, out, requests := count(u.Input+u.CacheRead+u.CacheWrite), count(u.Output), x.CostCount.of(s.Requests)
 	if u.CacheRead > 0 {
-		return fmt.Sprintf(x.CostCached, in, count(u.CacheRead), count(u.Output), cost, s.Requests)
+		return fmt.Sprintf(x.CostCached, in, count(u.CacheRead), out, requests)
 	}
-	return fmt.Sprintf(x.CostLine, in, count(u.Output), cost, s.Requests)
+	return fmt.Sprintf(x.CostLine, in, out, requests)
+}
+
+func (x *Text) price(s oneloop.Spend) string {
+	if !s.TotalKnown {
+		return x.CostUnknown
+	}
+	return money(s.TotalCost)
 }
 
 // money writes US dollars with at least two significant digits.

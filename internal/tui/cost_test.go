@@ -1,0 +1,60 @@
+package tui
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"oneloop"
+)
+
+func TestTheLineBelowATurnIsAboutTheTurnAndNamesTheSession(t *testing.T) {
+	spent := func(in, cached int64, cost float64) oneloop.Spend {
+		return oneloop.Spend{
+			Usage: oneloop.Usage{Input: in, CacheRead: cached, Output: 5}, Cost: cost, Known: cost > 0,
+			TotalUsage: oneloop.Usage{Input: 999}, TotalCost: 999, TotalKnown: true, Requests: 999, // of whoever had it
+		}
+	}
+	turns := [][]oneloop.Event{
+		{spent(1000, 0, 0.01)},
+		{oneloop.Child{Agent: "1", Event: spent(10, 0, 0.02)}, spent(0, 2000, 0.03)},
+		{}, // refused before it was charged
+		{spent(7, 0, 0)},
+		{spent(7, 0, 0.5)},
+	}
+	for _, c := range []struct {
+		words *Text
+		want  string
+	}{
+		{&english, `tokens: 1,000 in, 5 out · 1 request · $0.010
+tokens: 2,010 in (2,000 from the cache), 10 out · 2 requests · turn $0.050 · session $0.060
+tokens: 7 in, 5 out · 1 request · turn price unknown · session price unknown
+tokens: 7 in, 5 out · 1 request · turn $0.500 · session price unknown
+`},
+		{&chinese, `词元：输入 1,000，输出 5 · 请求 1 次 · $0.010
+词元：输入 2,010（其中缓存 2,000），输出 10 · 请求 2 次 · 本轮 $0.050 · 累计 $0.060
+词元：输入 7，输出 5 · 请求 1 次 · 本轮 价格未知 · 累计 价格未知
+词元：输入 7，输出 5 · 请求 1 次 · 本轮 $0.500 · 累计 价格未知
+`},
+	} {
+		var out bytes.Buffer
+		r := renderer{on: &paper{out: &out}, words: c.words}
+		for _, events := range turns {
+			for _, e := range append(events, oneloop.TurnEnd{}) {
+				r.event(e)
+			}
+		}
+		if diff := cmp.Diff(c.want, out.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestOneOfSomethingIsSingular(t *testing.T) {
+	for n, want := range []string{"… 0 more lines", "… 1 more line", "… 2 more lines"} {
+		if got := english.MoreLines.of(n); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
