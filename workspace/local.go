@@ -19,6 +19,8 @@ type LocalOptions struct {
 	// Secrets are credentials by value; see [Scrub]. They are not used when
 	// Env is given.
 	Secrets []string
+	// Dirs are further folders whose files belong to the workspace.
+	Dirs []string
 }
 
 // LocalWorkspace is a [Workspace] on this machine that confines nothing: a
@@ -26,6 +28,7 @@ type LocalOptions struct {
 type LocalWorkspace struct {
 	root  string // real path
 	given string // as the caller named it, absolute
+	files rooted
 	env   []string
 	null  *os.File
 }
@@ -36,17 +39,15 @@ func Local(root string, opts LocalOptions) (*LocalWorkspace, error) {
 	if !helperCalled.Load() {
 		return nil, errors.New("open workspace: call workspace.Helper() first in main (in tests: first in TestMain)")
 	}
-	given, err := filepath.Abs(root)
-	if err != nil {
-		return nil, fmt.Errorf("open workspace: %w", err)
+	var files rooted
+	for _, name := range append([]string{root}, opts.Dirs...) {
+		f, err := openFolder(name)
+		if err != nil {
+			return nil, fmt.Errorf("open workspace: %w", err)
+		}
+		files.folders = append(files.folders, f)
 	}
-	actual, err := filepath.EvalSymlinks(given)
-	if err != nil {
-		return nil, fmt.Errorf("open workspace: %w", err)
-	}
-	if info, err := os.Stat(actual); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("open workspace: %s is not a folder", given)
-	}
+	files.home = homeFolder()
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
@@ -57,17 +58,49 @@ func Local(root string, opts LocalOptions) (*LocalWorkspace, error) {
 	}
 	// PWD and OLDPWD are this program's own and would mislead.
 	env = slices.DeleteFunc(mergeEnv(nil, env...), func(kv string) bool { return strings.HasPrefix(kv, "OLDPWD=") })
-	return &LocalWorkspace{root: actual, given: given, env: mergeEnv(env, "PWD="+actual), null: null}, nil
+	first := files.folders[0]
+	return &LocalWorkspace{root: first.real, given: first.given, files: files, env: mergeEnv(env, "PWD="+first.real), null: null}, nil
+}
+
+func openFolder(name string) (folder, error) {
+	given, err := filepath.Abs(name)
+	if err != nil {
+		return folder{}, err
+	}
+	actual, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return folder{}, err
+	}
+	if !isDir(actual) {
+		return folder{}, fmt.Errorf("%s is not a folder", given)
+	}
+	return folder{real: actual, given: given}, nil
+}
+
+// homeFolder gives the user's home without symbolic links.
+func homeFolder() string {
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return ""
+	}
+	if actual, err := filepath.EvalSymlinks(home); err == nil {
+		return actual
+	}
+	return filepath.Clean(home)
 }
 
 // Describe looks for bash each time, so that one installed meanwhile is found.
 func (w *LocalWorkspace) Describe() Info {
 	shell, _ := w.lookup("bash", w.env)
-	return Info{Root: w.root, OS: runtime.GOOS, Shell: shell, Sandbox: "none"}
+	info := Info{Root: w.root, Home: w.files.home, OS: runtime.GOOS, Shell: shell, Sandbox: "none"}
+	for _, f := range w.files.folders[1:] {
+		info.Dirs = append(info.Dirs, f.real)
+	}
+	return info
 }
 
-// Files gives access to the files below the root.
-func (w *LocalWorkspace) Files() Files { return rooted{w.root, w.given} }
+// Files gives access to the files below the root and LocalOptions.Dirs.
+func (w *LocalWorkspace) Files() Files { return w.files }
 
 // Start starts a command. A Dir that is gone is replaced by the root, and
 // Exit.Notes says so.

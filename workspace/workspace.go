@@ -78,27 +78,57 @@ type Exit struct {
 
 // Info describes a workspace.
 type Info struct {
-	Root    string // absolute, without symbolic links
-	OS      string // as in runtime.GOOS
-	Shell   string // path of the bash that commands get; empty: there is none
-	Sandbox string // what confines commands: "none"
+	Root    string   // absolute, without symbolic links
+	Dirs    []string // further folders, likewise
+	Home    string   // the user's home folder; empty: there is none
+	OS      string   // as in runtime.GOOS
+	Shell   string   // path of the bash that commands get; empty: there is none
+	Sandbox string   // what confines commands: "none"
 }
 
-// Files are the files below a root. Names are relative to the root or
-// absolute and inside it. A name that leads outside, also by a symbolic link,
-// is an error. Errors are those of package os.
+// Files are the files below the root and the further folders of a workspace.
+// A name is absolute, or relative to the root; "a/../b" is "b", whatever a is.
+// Symbolic links are followed and judged by where they lead, also from one of
+// the folders into another. A name that leads out of them is [ErrOutside].
+//
+// A change whose name does not show that it reaches a protected file, because
+// a link hides it, is [ErrHidden]: use the path that Resolve gives, once it
+// was judged by [Info.Protected]. Other errors are those of package os.
 type Files interface {
+	// Resolve gives the absolute path that name leads to, without symbolic
+	// links in it. What is not there yet is taken literally.
+	Resolve(name string) (string, error)
+	// Open opens a file or folder for reading. Anything else, which could
+	// block or never end, is [ErrNotRegular] and is not opened.
 	Open(name string) (fs.File, error)
-	// Create makes a new file and fails if there is one. To change a file,
-	// create another beside it and rename that.
+	// Create makes a new file and fails if there is one.
 	Create(name string, perm fs.FileMode) (io.WriteCloser, error)
+	// Replace makes data the whole content of a file, or makes the file,
+	// with perm less the user's umask. Its folder must exist. Mode, owner,
+	// access list, attributes and links of a file stay. One that nobody may
+	// write is [ErrReadOnly], also for root.
+	//
+	// After an error the file is as it was, or the error says where a copy is.
+	Replace(name string, data []byte, perm fs.FileMode) (Replaced, error)
 	Stat(name string) (fs.FileInfo, error)
 	Lstat(name string) (fs.FileInfo, error)
 	ReadDir(name string) ([]fs.DirEntry, error) // sorted by name
 	MkdirAll(name string, perm fs.FileMode) error
 	Chmod(name string, perm fs.FileMode) error
-	Rename(from, to string) error // replaces a file
-	Remove(name string) error     // a file or an empty folder
+	Rename(from, to string) error // replaces a file; below one folder of the workspace
+	Remove(name string) error     // a file, a link or an empty folder
+}
+
+// Replaced says how a file got its new content.
+type Replaced struct {
+	Path    string // as [Files.Resolve] gives it
+	Created bool   // there was none
+	// InPlace says that the old file was written over. Then somebody who
+	// reads at that moment can see a mix, and a power failure can leave one;
+	// until it is done a copy of the old content lies beside it. Otherwise
+	// the file is replaced at once, and whoever has the old one open keeps it.
+	InPlace bool
+	Why     string // why in place, for people; empty otherwise
 }
 
 var (
@@ -108,4 +138,13 @@ var (
 	ErrNoRoot = errors.New("the workspace folder is gone")
 	// ErrTime says that a command reached Limits.Time.
 	ErrTime = errors.New("the command's time limit is reached")
+	// ErrOutside says that a name leads out of the workspace.
+	ErrOutside = errors.New("outside the workspace")
+	// ErrNotRegular says that a name is that of a device, pipe or socket, or
+	// of a file that the kernel makes up.
+	ErrNotRegular = errors.New("not a regular file")
+	// ErrReadOnly says that a file has no permission to write, for anybody.
+	ErrReadOnly = errors.New("the file is read-only")
+	// ErrHidden says that a link leads to a protected file.
+	ErrHidden = errors.New("a protected file by another name")
 )

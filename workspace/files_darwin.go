@@ -1,0 +1,57 @@
+package workspace
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// noWait lets no open wait for the other side of a pipe that was put there
+// at the last moment.
+const noWait = syscall.O_NONBLOCK
+
+// onDisk refuses nothing: the system has no file systems of its own making.
+func onDisk(*os.File) error { return nil }
+
+// unique says why a file cannot be replaced by another; empty if it can.
+func unique(info fs.FileInfo) string {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok:
+		return "the system does not say how many names it has"
+	case st.Nlink != 1:
+		return fmt.Sprintf("it has %d names (hard links), which are to stay one file", st.Nlink)
+	case info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
+		return "it runs as its owner or group (setuid, setgid)"
+	}
+	return ""
+}
+
+// makeLike makes an empty file with owner, mode, access list and attributes
+// of old, or says why that cannot be. Only a clone has all of them.
+func makeLike(dir *os.Root, old *os.File, info fs.FileInfo) (tmp *os.File, name, why string, err error) {
+	const cloneACL = 4 // CLONE_ACL of sys/clonefile.h
+	const cannot = "the file system cannot clone it with its access list and attributes"
+	d, err := dir.Open(".")
+	if err != nil {
+		return nil, "", "", err
+	}
+	defer d.Close()
+	name = tempName()
+	if unix.Fclonefileat(int(old.Fd()), int(d.Fd()), name, unix.CLONE_NOFOLLOW|cloneACL) != nil {
+		return nil, "", cannot, nil
+	}
+	tmp, now, err := openPlain(dir, name, os.O_WRONLY|os.O_TRUNC)
+	if err != nil {
+		return nil, "", cannot, dir.Remove(name)
+	}
+	a, b := info.Sys().(*syscall.Stat_t), now.Sys().(*syscall.Stat_t)
+	if a.Uid != b.Uid || a.Gid != b.Gid || info.Mode() != now.Mode() {
+		tmp.Close()
+		return nil, "", "its owner and mode cannot be given to another file", dir.Remove(name)
+	}
+	return tmp, name, "", nil
+}
