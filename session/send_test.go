@@ -146,6 +146,22 @@ func TestASessionThatLacksSomethingSaysWhat(t *testing.T) {
 	}
 }
 
+func TestATurnAfterCloseStartsTheSessionAnew(t *testing.T) {
+	m := &model{replies: []*oneloop.Message{ok(), ok(), ok()}}
+	starts := 0
+	s := &session.Session{Model: m, AtStart: func(context.Context) error { starts++; return nil }}
+	for _, want := range []int{1, 1, 2} {
+		if _, err := send(t, t.Context(), s, text("hi")); err != nil || starts != want {
+			t.Errorf("started %d times, want %d; %v", starts, want, err)
+		}
+		if want == 1 && len(m.requests) == 2 {
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 func TestTheToolsOfAToolboxAreOffered(t *testing.T) {
 	m := &model{replies: []*oneloop.Message{ok()}}
 	s := &session.Session{Model: m, Tools: tools(nil)}

@@ -108,9 +108,6 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 	if s.Model == nil {
 		return ErrNoModel
 	}
-	if emit == nil {
-		emit = func(oneloop.Event) {}
-	}
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
 	}
@@ -125,6 +122,7 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 	if err := s.begin(ctx, prompt); err != nil {
 		return err
 	}
+	emit = oneloop.Sink(emit)
 	t := &turn{session: s, emit: emit}
 	began := time.Now()
 	emit(oneloop.TurnStart{Messages: []*oneloop.Message{prompt}})
@@ -140,17 +138,19 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 	return err
 }
 
-// Close ends the session: it calls AtEnd when a turn began since the last
-// Close. It returns [ErrBusy] while a turn runs.
+// Close ends the session: it calls AtEnd if the session was started, which its
+// first turn does. A turn after that starts it anew. Close returns [ErrBusy]
+// while a turn runs.
 func (s *Session) Close(ctx context.Context) error {
 	if !s.busy.CompareAndSwap(false, true) {
 		return ErrBusy
 	}
 	defer s.busy.Store(false)
-	if !s.started || s.AtEnd == nil {
+	started := s.started
+	s.started = false
+	if !started || s.AtEnd == nil {
 		return nil
 	}
-	s.started = false
 	return s.AtEnd(ctx)
 }
 
