@@ -15,7 +15,7 @@ import (
 type StreamOptions struct {
 	Session string   // id of the session
 	Dir     string   // working folder
-	Model   string   //
+	Model   string   // its id
 	Mode    string   // permission mode
 	Tools   []string // names, as the model sees them
 	Version string   // of the program

@@ -96,7 +96,11 @@ func encode(v any) []byte {
 }
 
 // Lines writes every event as an [oneloop.Envelope], one JSON object a line.
-// Events that only count bytes are left out.
+// Events that only count bytes are left out. One that has no form in JSON, such
+// as a call whose input is none, is replaced by a notice that says so.
+//
+// Its Err names the first event that is missing. Where the writer took a part of
+// it, the file ends in the middle of a line.
 type Lines struct {
 	*output
 	session string
@@ -117,10 +121,23 @@ func (l *Lines) Event(e oneloop.Event) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seq++
-	line, err := oneloop.NewEnvelope(l.seq, l.now(), l.session, e).AppendJSON(nil)
-	if err != nil && l.err == nil {
-		l.err = fmt.Errorf("event %d (%s): %w", l.seq, e.Kind(), err)
+	if l.err != nil {
+		return
 	}
-	l.write(append(line, '\n'))
+	l.seq++
+	line, err := l.line(e)
+	if err != nil {
+		text := fmt.Sprintf("the event %s that belongs here has no form in JSON: %v", e.Kind(), err)
+		if line, err = l.line(oneloop.Notice{Text: text}); err != nil {
+			l.err = err
+			return
+		}
+	}
+	if l.write(append(line, '\n')); l.err != nil {
+		l.err = fmt.Errorf("event %d (%s) and all after it are missing: %w", l.seq, e.Kind(), l.err)
+	}
+}
+
+func (l *Lines) line(e oneloop.Event) ([]byte, error) {
+	return oneloop.NewEnvelope(l.seq, l.now(), l.session, e).AppendJSON(nil)
 }

@@ -86,13 +86,30 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func TestAnEventWithoutAFormInJSONIsSaidAndTheRestIsKept(t *testing.T) {
+	var b bytes.Buffer
+	l := trace.NewLines(&b, "s1")
+	l.Event(oneloop.ToolStart{Call: &oneloop.ToolUse{ID: "t1", Name: "T", Input: json.RawMessage(`{"a":`)}})
+	l.Event(oneloop.Child{Agent: "1", Event: oneloop.ToolStart{Call: &oneloop.ToolUse{ID: "t1", Name: "T", Input: json.RawMessage(`{"a":`)}}})
+	l.Event(oneloop.Notice{Text: "the end"})
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if err := l.Err(); err != nil || len(lines) != 3 {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	for i, want := range []string{`"seq":1,`, `"seq":2,`, `"seq":3,`} {
+		if !json.Valid([]byte(lines[i])) || !strings.Contains(lines[i], want) || i < 2 && !strings.Contains(lines[i], "the event tool_start that belongs here") {
+			t.Errorf("line %d is %s", i+1, lines[i])
+		}
+	}
+}
+
 func TestTheFirstWriteErrorIsKeptAndEndsTheFile(t *testing.T) {
 	w := &full{n: 2}
 	l := trace.NewLines(w, "s1")
 	for _, e := range turn() {
 		l.Event(e)
 	}
-	if err := l.Err(); err == nil || err.Error() != "disk full" {
+	if err := l.Err(); err == nil || err.Error() != "event 3 (request) and all after it are missing: disk full" {
 		t.Errorf("Err is %v", err)
 	}
 	if w.n != -1 {
