@@ -62,7 +62,7 @@ type Broker struct {
 	count atomic.Int64 // children so far, which is how they are named
 }
 
-// NewBroker returns the broker of a run's first agent.
+// NewBroker returns the broker of a run's first agent. Root and Run are needed.
 func NewBroker(o Options) *Broker {
 	if o.Tree == nil {
 		o.Tree = new(Tree)
@@ -231,6 +231,9 @@ func (b *Broker) call(ctx context.Context, t Task, emit func(oneloop.Event)) (an
 			err = fmt.Errorf("the child agent broke down: %v", v)
 		}
 	}()
+	if b.Run == nil {
+		return "", errors.New("this program runs no subtasks: its team.Options have no Run")
+	}
 	return b.Run(ctx, t, emit)
 }
 

@@ -408,3 +408,8 @@ func TestTheLimitsBelowZeroMeanNone(t *testing.T) {
 		}
 	}
 }
+
+func TestABrokerThatRunsNothingSaysSo(t *testing.T) {
+	c := newCrew(t, team.Options{})
+	want(t, c.bash(t, "oneloop x"), result{code: 1, err: "oneloop: the subtask failed: this program runs no subtasks: its team.Options have no Run\n"})
+}

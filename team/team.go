@@ -14,6 +14,21 @@
 // command can put into an environment changes them; the environment only
 // names the descriptor.
 //
+// # In a program of your own
+//
+// The oneloop that a command finds first on its PATH is the program that runs
+// the agent, whatever that is ([Link]). Such a program looks, right behind
+// workspace.Helper and before it makes an agent, whether it is to be a client:
+//
+//	if fd, inside := team.Inherited(os.Environ()); inside {
+//		code, err := team.RunClient(ctx, fd, team.ClientOptions{Prompt: …, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
+//		…
+//	}
+//
+// The agent gives its commands the other end: the Attach of a [Broker] goes into
+// tool.BashOptions, and the Broker's Run is a function that makes an agent for a
+// [Task], with Task.Broker.Attach for its commands, and returns its last words.
+//
 // # Limits
 //
 // A [Tree] bounds all agents of one run: how deep they nest, how many run at
