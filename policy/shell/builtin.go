@@ -32,7 +32,7 @@ func (j *judge) builtin(name string, argv []string, c context) (ok, bad *state, 
 			c.st.vars[a] = &value{}
 		}
 	case "read", "mapfile", "readarray":
-		j.read(args, c)
+		j.read(name, args, c)
 	case "printf":
 		if len(args) > 1 && args[0] == "-v" {
 			v := &value{texts: []string{unknown}}
@@ -71,8 +71,8 @@ func (j *judge) builtin(name string, argv []string, c context) (ok, bad *state, 
 				return both(j.again(c.stdin.text, c))
 			}
 		} else if len(args) > 0 {
-			if text, known := j.file(args[0]); known {
-				return both(j.again(text, c))
+			if f := j.file(args[0]); f.known {
+				return both(j.again(f.text, c))
 			}
 		}
 	default:
@@ -96,10 +96,14 @@ func (j *judge) again(text string, c context) *state {
 	if strings.Contains(text, fetched) {
 		j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
 	}
-	text = strings.NewReplacer(unknown, "${"+unknownVar+"}", fetched, "${"+fetchedVar+"}", process, "").Replace(text)
+	text = strings.NewReplacer(unknown, "${"+unknownVar+"}", fetched, "${"+fetchedVar+"}", every, "${"+everyVar+"}", process, "").Replace(text)
 	j.steps += len(text) / 64 // reading it again takes time too
 	return j.text(text, c)
 }
+
+// lost stands for a folder of which nothing is known, not even that somebody
+// knows it.
+const lost = nowhere + "/\x01/lost"
 
 // cd changes where the shell may be.
 func (j *judge) cd(name string, args []string, c context) *state {
@@ -109,14 +113,32 @@ func (j *judge) cd(name string, args []string, c context) *state {
 	st := c.st
 	var to []string
 	switch {
-	case name == "popd" || len(args) > 0 && (args[0] == "-" || args[0] == ""):
-		to = []string{"/" + unknown + "/" + unknown}
+	case name == "popd" || name == "pushd" && len(args) == 0:
+		if len(st.stack) > 0 {
+			to = st.stack[0]
+		}
 	case len(args) == 0:
 		to = []string{j.home}
-	default:
+	case args[0] == "-":
+		to = st.prev
+	case args[0] == "" && !c.guess:
+		to = st.dirs // bash stays
+	case args[0] != "":
 		for _, d := range st.dirs {
 			to = append(to, rooted(args[0], d))
 		}
+	}
+	switch {
+	case name == "popd" && len(st.stack) > 0:
+		st.stack = st.stack[1:]
+	case name == "pushd":
+		st.stack = append([][]string{st.dirs}, st.stack[min(len(st.stack), 1-min(1, len(args))):]...)
+	}
+	st.prev, st.ifUnset = st.dirs, nil
+	if len(to) == 0 && c.guess {
+		to = []string{lost}
+	} else if len(to) == 0 {
+		to, st.ifUnset = []string{"/" + unknown + "/" + unknown}, []string{lost}
 	}
 	st.dirs = to
 	return st
@@ -133,27 +155,73 @@ func rooted(p, dir string) string {
 	return path.Clean(p)
 }
 
-// read notes what the read builtin puts into variables.
-func (j *judge) read(args []string, c context) {
-	var names []string
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		if len(a) > 1 && a[0] == '-' {
-			if strings.IndexByte("adinNptuOsCc", a[len(a)-1]) >= 0 && a[len(a)-1] != 's' && a[len(a)-1] != 'a' {
-				i++
-			}
-			continue
-		}
-		names = append(names, a)
+// read notes what read and mapfile put into variables.
+func (j *judge) read(name string, args []string, c context) {
+	values, array, standard := "dinNptu", "", "REPLY"
+	if name != "read" {
+		values, standard = "dnOsuCc", "MAPFILE"
 	}
-	for _, n := range names {
-		v := &value{texts: []string{unknown}}
-		if c.stdin.fetched {
-			v.texts[0] = fetched
+	whole := name != "read" // not only a line of it
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		used, option, val := wrapping{values: values + "a"}.option(args)
+		switch option {
+		case "a":
+			array = val
+		case "d":
+			whole = true
 		}
-		if c.stdin.known && len(names) == 1 {
-			line, _, _ := strings.Cut(c.stdin.text, "\n")
-			v.texts[0] = strings.Trim(line, " \t")
+		args = args[used:]
+	}
+	if len(args) == 0 {
+		args = []string{standard}
+	}
+	lines := []string{unknown}
+	switch in := c.stdin; {
+	case in.fetched:
+		lines[0] = fetched
+	case in.known && whole && name == "read":
+		lines = append(strings.Split(in.text, "\n"), in.text)
+	case in.known: // read may be called again, for a line further on
+		lines = strings.Split(strings.TrimRight(in.text, "\n"), "\n")
+	case len(in.paths) > 0:
+		lines = in.paths
+	}
+	if name != "read" {
+		c.st.set(args[0], &value{array: true, list: lines})
+		return
+	}
+	j.split(lines, args, array, c)
+}
+
+// split puts the fields of lines into variables as read does.
+func (j *judge) split(lines, names []string, array string, c context) {
+	var ifs string
+	j.one(c, func(x *expander) { ifs = x.lookup("IFS").text })
+	between := func(r rune) bool { return strings.ContainsRune(ifs, r) }
+	if array != "" {
+		v := &value{array: true}
+		for _, l := range lines {
+			v.list = append(v.list, strings.FieldsFunc(l, between)...)
+		}
+		c.st.set(array, v)
+		return
+	}
+	for i, n := range names {
+		v := &value{}
+		for _, l := range lines {
+			fields := strings.FieldsFunc(l, between)
+			switch {
+			case l == unknown || l == fetched:
+				v.add(l)
+			case i == len(names)-1 && i == 0:
+				v.add(strings.TrimFunc(l, between))
+			case i == len(names)-1 && i < len(fields):
+				v.add(strings.Join(fields[i:], " "))
+			case i < len(fields):
+				v.add(fields[i])
+			default:
+				v.add("")
+			}
 		}
 		c.st.set(n, v)
 	}

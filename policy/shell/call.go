@@ -32,7 +32,7 @@ func (j *judge) call(cmd *syntax.CallExpr, c context) (ok, bad *state) {
 	words := c
 	words.st = before
 	var after, failed *state
-	matters, asked := false, false
+	matters, asked, follow := false, false, false
 	all := j.each(words, func(x *expander) bool {
 		argv := x.fields(cmd.Args)
 		asked = asked || x.asked
@@ -44,20 +44,22 @@ func (j *judge) call(cmd *syntax.CallExpr, c context) (ok, bad *state) {
 		} else {
 			after, failed = join(after, o), join(failed, b)
 		}
-		matters = matters || len(argv) > 0 && onList(argv[0])
+		if len(argv) > 0 {
+			_, defined := c.st.funcs[argv[0]]
+			matters = matters || onList(argv[0])
+			follow = follow || matters || defined || followed(base(argv[0]))
+		}
 		return true
 	})
 	if !all && matters {
 		j.report(c, Ask, RuleUnclear, "it may mean too many things to be followed")
 	}
-	if asked && matters {
-		words.guess, c.guess = true, true
-		j.each(words, func(x *expander) bool {
-			cc := c
-			cc.st = c.st.clone()
-			j.run(x.fields(cmd.Args), cc)
-			return true
-		})
+	if follow && !c.guess && (asked || len(before.ifUnset) > 0 || len(c.stdin.ifUnset) > 0) {
+		for _, d := range j.guessed(cmd, words, c) {
+			if !slices.Contains(after.dirs, d) {
+				after.ifUnset = union(after.ifUnset, []string{d})
+			}
+		}
 	}
 	for _, a := range cmd.Assigns { // and are gone after it
 		if a.Name == nil {
@@ -75,16 +77,50 @@ func (j *judge) call(cmd *syntax.CallExpr, c context) (ok, bad *state) {
 	return after, failed
 }
 
+// guessed follows a command once more as if what is not known were empty. It
+// returns where the shell is after that.
+func (j *judge) guessed(cmd *syntax.CallExpr, words, c context) (dirs []string) {
+	words.guess, c.guess = true, true
+	words.st, c.st = words.st.clone(), c.st.clone()
+	all := union(c.st.dirs, c.st.ifUnset)
+	words.st.dirs, words.st.ifUnset = all, nil
+	c.st.dirs, c.st.ifUnset = all, nil
+	if len(c.stdin.ifUnset) > 0 {
+		c.stdin.paths = c.stdin.ifUnset
+	}
+	j.each(words, func(x *expander) bool {
+		cc := c
+		cc.st = c.st.clone()
+		ok, _ := j.run(x.fields(cmd.Args), cc)
+		dirs = union(dirs, ok.dirs)
+		return true
+	})
+	return dirs
+}
+
 // assign notes what a variable holds from now on.
 func (j *judge) assign(a *syntax.Assign, c context) {
 	if a.Name == nil {
 		return
 	}
-	name := a.Name.Value
-	v := &value{}
-	switch {
-	case a.Naked:
+	if a.Naked {
 		return
+	}
+	v, asked := j.assigned(a, c)
+	if asked && !c.guess {
+		c.guess = true
+		v.ifUnset, _ = j.assigned(a, c)
+	}
+	c.st.set(a.Name.Value, v)
+}
+
+// assigned is what an assignment puts into a variable, and whether something
+// unknown that may be empty went into it.
+func (j *judge) assigned(a *syntax.Assign, c context) (v *value, asked bool) {
+	name := a.Name.Value
+	v = &value{}
+	note := func(x *expander) { asked = asked || x.asked }
+	switch {
 	case a.Array != nil:
 		v.array = true
 		if old := c.st.vars[name]; a.Append && old != nil && old.array {
@@ -94,14 +130,14 @@ func (j *judge) assign(a *syntax.Assign, c context) {
 		for _, e := range a.Array.Elems {
 			words = append(words, e.Value)
 		}
-		j.one(c, func(x *expander) { v.list = append(v.list, x.fields(words)...) })
+		j.one(c, func(x *expander) { v.list = append(v.list, x.fields(words)...); note(x) })
 	case a.Index != nil:
 		old := c.st.vars[name]
 		if old != nil && old.array {
 			v.list = slices.Clone(old.list)
 		}
 		v.array = true
-		j.one(c, func(x *expander) { v.list = append(v.list, x.single(a.Value)) })
+		j.one(c, func(x *expander) { v.list = append(v.list, x.single(a.Value)); note(x) })
 	default:
 		j.each(c, func(x *expander) bool {
 			text := x.single(a.Value)
@@ -109,10 +145,11 @@ func (j *judge) assign(a *syntax.Assign, c context) {
 				text = x.lookup(name).text + text
 			}
 			v.add(text)
+			note(x)
 			return true
 		})
 	}
-	c.st.set(name, v)
+	return v, asked
 }
 
 // run follows a command by its arguments.
@@ -137,7 +174,7 @@ func (j *judge) run(argv []string, c context) (ok, bad *state) {
 	switch {
 	case strings.Contains(name, fetched):
 		j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
-	case strings.Contains(name, unknown):
+	case strings.ContainsAny(name, unknown+every):
 		j.remove(argv[1:], c) // it may be rm
 		if name == unknown {  // or nothing, or a wrapper
 			return j.run(argv[1:], c)
@@ -171,12 +208,23 @@ func names() []string {
 // onList reports whether a program of this name is one that is looked at: only
 // then does it matter that its arguments could not all be followed.
 func onList(name string) bool {
-	if strings.ContainsAny(name, unknown+fetched+"*?[") {
+	if strings.ContainsAny(name, unknown+fetched+every+"*?[") {
 		return true
 	}
 	name = base(name)
 	_, wraps := wrapper(name)
 	return wraps || slices.Contains(names(), name) || isShell(name)
+}
+
+// followed tells what else is followed with what is not known taken for empty:
+// what changes the folder, runs a text, or is looked at by danger.
+func followed(name string) bool {
+	switch name {
+	case "cd", "pushd", "popd", "eval", "trap", "alias", ".", "source", "fd", "fdfind", "grm", "srm",
+		"chmod", "chown", "chgrp", "mv", "gmv", "rsync":
+		return true
+	}
+	return false
 }
 
 // program follows a command whose name is known. Its state changes are those

@@ -31,15 +31,17 @@ func (j *judge) danger(name string, args []string, c context) bool {
 		}
 	case "cp", "mv", "install", "gcp", "gmv":
 		j.copied(args, c)
+		if strings.HasSuffix(name, "mv") {
+			j.wide("moves", operands(args), c)
+		}
+	case "chmod", "chown", "chgrp":
+		j.changed(name, args, c)
+	case "rsync":
+		j.synced(args, c)
 	case "git":
 		j.git(args, c)
 	case "fd", "fdfind":
-		for i, a := range args {
-			if a == "-x" || a == "-X" || a == "--exec" || a == "--exec-batch" {
-				j.run(args[i+1:], c)
-				break
-			}
-		}
+		j.fd(args, c)
 	default:
 		return false
 	}
@@ -58,7 +60,7 @@ func (j *judge) written(target string, c context) {
 		case !is:
 		case isBlock(dev):
 			j.report(c, Deny, RuleDevice, "it writes to the block device "+printable(p))
-		case strings.HasPrefix(dev, unknown):
+		case strings.HasPrefix(dev, unknown) || strings.HasPrefix(dev, every):
 			j.report(c, Ask, RuleDevice, "it may write to a block device")
 		}
 	}
@@ -66,7 +68,7 @@ func (j *judge) written(target string, c context) {
 
 // printable shows unknown text as an ellipsis.
 func printable(s string) string {
-	return strings.NewReplacer(unknown, "…", fetched, "…", process, "…", "\x01", "…").Replace(s)
+	return strings.NewReplacer(unknown, "…", fetched, "…", every, "…", process, "…", "\x01", "…").Replace(s)
 }
 
 // isBlock tells the names of block devices below /dev, with wildcards too.
@@ -116,6 +118,76 @@ func (j *judge) copied(args []string, c context) {
 	}
 	if len(operands) > 1 {
 		j.written(operands[len(operands)-1], c)
+	}
+}
+
+// operands are the arguments but the options and the last one, where mv and
+// rsync write to.
+func operands(args []string) []string {
+	var out []string
+	for i, a := range args {
+		switch {
+		case len(a) > 1 && a[0] == '-':
+		case i > 0 && (args[i-1] == "-t" || args[i-1] == "--target-directory"):
+			return append(out, args[i+1:]...)
+		default:
+			out = append(out, a)
+		}
+	}
+	return out[:max(0, len(out)-1)]
+}
+
+// wide judges what is done to the whole of a folder, or to files all over it.
+func (j *judge) wide(does string, targets []string, c context) {
+	for _, t := range targets {
+		if t == "" {
+			continue
+		}
+		if what := j.vital(t, c.st.dirs); what != "" {
+			j.report(c, Ask, RuleWide, "it "+does+" "+what)
+		} else if what := j.spread(t, c.st.dirs); what != "" {
+			j.report(c, Ask, RuleWide, "it "+does+" files all over "+what)
+		}
+	}
+}
+
+// changed judges chmod, chown and chgrp. Once done to a system or a home
+// folder, nothing tells what it was like before.
+func (j *judge) changed(name string, args []string, c context) {
+	does := "changes who may use"
+	if name != "chmod" {
+		does = "changes the owner of"
+	}
+	recursive := slices.ContainsFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "--rec") || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a, "R")
+	})
+	for _, a := range args {
+		if recursive || strings.Contains(a, every) {
+			j.wide(does, []string{a}, c)
+		}
+	}
+}
+
+// synced judges rsync where it removes what it does not copy.
+func (j *judge) synced(args []string, c context) {
+	deletes, moves := false, false
+	for _, a := range args {
+		switch {
+		case a == "--dry-run" || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a, "n"):
+			return
+		case strings.HasPrefix(a, "--del"):
+			deletes = true
+		case a == "--remove-source-files":
+			moves = true
+		}
+	}
+	if moves {
+		j.wide("moves files out of", operands(args), c)
+	}
+	if deletes && len(args) > 0 {
+		if to := args[len(args)-1]; !strings.Contains(to, ":") { // here, not on another host
+			j.wide("removes what is not in the source from", []string{to}, c)
+		}
 	}
 }
 
@@ -182,6 +254,7 @@ func onlyHelp(args []string) bool {
 
 // git judges the commands of git that lose work.
 func (j *judge) git(args []string, c context) {
+	c.st = c.st.clone()
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		a := args[0]
 		args = args[1:]
@@ -194,7 +267,10 @@ func (j *judge) git(args []string, c context) {
 				j.again(text, c)
 			}
 			args = args[1:]
-		case "-C", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--attr-source":
+		case "-C", "--work-tree":
+			j.cd("cd", args[:1], c)
+			args = args[1:]
+		case "--git-dir", "--namespace", "--exec-path", "--super-prefix", "--attr-source":
 			args = args[1:]
 		}
 	}
@@ -213,8 +289,12 @@ func (j *judge) git(args []string, c context) {
 			what = "it drops changes that are not committed"
 		}
 	case "clean":
-		if cleans(args) {
+		ignored, forced := cleans(args)
+		if ignored {
 			what = "it removes files that git ignores, such as local settings"
+		}
+		if forced {
+			j.wide("removes what git does not track from", []string{"."}, c)
 		}
 	}
 	if what != "" {
@@ -249,15 +329,18 @@ func forced(args []string) bool {
 	return false
 }
 
-func cleans(args []string) bool {
-	ignored := false
+// cleans says whether git clean removes what git ignores, and whether it
+// removes something at all.
+func cleans(args []string) (ignored, forced bool) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
 		case a == "--":
-			return ignored
+			return ignored, forced
 		case a == "--dry-run":
-			return false
+			return false, false
+		case a == "--force":
+			forced = true
 		case a == "-e" || a == "--exclude":
 			i++
 		case strings.HasPrefix(a, "--"):
@@ -267,11 +350,12 @@ func cleans(args []string) bool {
 					break
 				}
 				if r == 'n' {
-					return false
+					return false, false
 				}
 				ignored = ignored || r == 'x' || r == 'X'
+				forced = forced || r == 'f'
 			}
 		}
 	}
-	return ignored
+	return ignored, forced
 }

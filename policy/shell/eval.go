@@ -103,6 +103,35 @@ func (j *judge) andOr(s *syntax.Stmt, c context) (ok, bad *state) {
 
 // pipeline follows commands that run side by side, each in a shell of its own.
 func (j *judge) pipeline(cmd *syntax.BinaryCmd, c context) {
+	list := stages(cmd)
+	c.pipe = c.part
+	j.selfPipes(list, c)
+	c.forks++
+	bare := c
+	bare.guess = true
+	paths, ifUnset := j.lists(list[0], c), j.lists(list[0], bare)
+	for i, s := range list {
+		cc := c
+		cc.st = c.st.clone()
+		if i > 0 {
+			text, known := j.output(list[i-1:i], c)
+			cc.stdin = input{piped: true, known: known, text: text, fetched: fetches(list[:i])}
+			switch {
+			case i > 1:
+				paths, ifUnset = j.through(paths, list[i-1], c), j.through(ifUnset, list[i-1], bare)
+			case known:
+				paths, ifUnset = strings.Fields(text), nil
+			}
+			if !known {
+				cc.stdin.paths, cc.stdin.ifUnset = paths, ifUnset
+			}
+		}
+		j.stmt(s, cc)
+	}
+}
+
+// stages are the commands of a pipeline, the first one first.
+func stages(cmd *syntax.BinaryCmd) []*syntax.Stmt {
 	list := []*syntax.Stmt{cmd.Y}
 	for x := cmd.X; ; {
 		b, is := x.Cmd.(*syntax.BinaryCmd)
@@ -114,18 +143,7 @@ func (j *judge) pipeline(cmd *syntax.BinaryCmd, c context) {
 		x = b.X
 	}
 	slices.Reverse(list)
-	c.pipe = c.part
-	j.selfPipes(list, c)
-	c.forks++
-	for i, s := range list {
-		cc := c
-		cc.st = c.st.clone()
-		if i > 0 {
-			text, known := j.output(list[i-1:i], c)
-			cc.stdin = input{piped: true, known: known, text: text, fetched: fetches(list[:i])}
-		}
-		j.stmt(s, cc)
-	}
+	return list
 }
 
 // selfPipes looks for a function that pipes itself into itself.
@@ -199,16 +217,26 @@ func (j *judge) command(cmd syntax.Command, c context) (ok, bad *state) {
 func (j *judge) ifClause(cmd *syntax.IfClause, c context) (ok, bad *state) {
 	st := j.stmts(cmd.Cond, c)
 	c.guards++
-	out := st.clone()
+	var out *state
+	also := func(st *state) {
+		if out != nil {
+			st = join(out, st)
+		}
+		out = st
+	}
+	last := cmd
 	for cl := cmd; cl != nil; cl = cl.Else {
 		if cl != cmd {
 			c.st = st.clone()
 			st = j.stmts(cl.Cond, c)
 		}
 		c.st = st.clone()
-		out = join(out, j.stmts(cl.Then, c))
+		also(j.stmts(cl.Then, c))
+		last = cl
 	}
-	out = join(out, st)
+	if len(last.Cond) > 0 { // there is no else: perhaps nothing ran
+		also(st)
+	}
 	return out, out
 }
 
@@ -230,16 +258,20 @@ func (j *judge) loop(c context, body func(context) *state) (ok, bad *state) {
 }
 
 func same(a, b *state) bool {
-	if !slices.Equal(a.dirs, b.dirs) || len(a.funcs) != len(b.funcs) {
+	if !slices.Equal(a.dirs, b.dirs) || !slices.Equal(a.ifUnset, b.ifUnset) || len(a.funcs) != len(b.funcs) {
 		return false
 	}
 	for name, v := range a.vars {
 		w := b.vars[name]
-		if w == nil || v != w && !(slices.Equal(v.texts, w.texts) && slices.Equal(v.list, w.list)) {
+		if w == nil || !v.equals(w) || !v.bare().equals(w.bare()) {
 			return false
 		}
 	}
 	return true
+}
+
+func (v *value) equals(w *value) bool {
+	return v == w || slices.Equal(v.texts, w.texts) && slices.Equal(v.list, w.list)
 }
 
 func (j *judge) forClause(cmd *syntax.ForClause, c context) (ok, bad *state) {
@@ -389,7 +421,8 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 				piped:   strings.ContainsAny(path, process+fetched),
 				fetched: strings.Contains(path, fetched),
 			}
-			c.stdin.text, c.stdin.known = j.file(path)
+			f := j.file(path)
+			c.stdin.text, c.stdin.known, c.stdin.paths = f.text, f.known, f.paths
 		}
 	default:
 		j.each(c, func(x *expander) bool {
@@ -402,14 +435,14 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 	return c
 }
 
-// file is the text behind the path of a process substitution.
-func (j *judge) file(path string) (text string, known bool) {
+// file is what is known of the text behind the path of a process substitution.
+func (j *judge) file(path string) input {
 	_, number, is := strings.Cut(path, process)
 	n, err := strconv.Atoi(number)
 	if !is || err != nil || n >= len(j.files) {
-		return "", false
+		return input{}
 	}
-	return j.files[n], true
+	return j.files[n]
 }
 
 // untab drops the tabs a <<- document is indented with.

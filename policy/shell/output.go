@@ -107,10 +107,10 @@ func formatted(args []string) (string, bool) {
 		for rest := format; rest != ""; {
 			i := strings.IndexByte(rest, '%')
 			if i < 0 || i+1 == len(rest) {
-				b.WriteString(ansi(rest))
+				b.WriteString(lined(rest))
 				break
 			}
-			b.WriteString(ansi(rest[:i]))
+			b.WriteString(lined(rest[:i]))
 			verb := rest[i+1]
 			rest = rest[i+2:]
 			if verb == '%' {
@@ -134,6 +134,29 @@ func formatted(args []string) (string, bool) {
 		}
 	}
 	return b.String(), true
+}
+
+// lined is a format's text; NUL, which ends names for xargs -0, is a line's end.
+func lined(format string) string { return strings.ReplaceAll(ansi(format), "\x00", "\n") }
+
+// answers reports whether commands are sure to print something, as the last of
+// them never succeeds without: then an empty $(…) is no case to think of.
+func answers(list []*syntax.Stmt) bool {
+	if len(list) != 1 || list[0].Negated {
+		return false
+	}
+	switch cmd := list[0].Cmd.(type) {
+	case *syntax.BinaryCmd:
+		return cmd.Op == syntax.AndStmt && answers([]*syntax.Stmt{cmd.Y})
+	case *syntax.CallExpr:
+		if len(cmd.Args) > 0 {
+			switch base(literal(cmd.Args[0])) {
+			case "mktemp", "pwd", "dirname", "date", "id", "whoami", "uname", "nproc", "hostname":
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fetches reports whether statements name a program that gets text from the

@@ -139,6 +139,9 @@ func TestJudgingEndsSoonWhateverTheCommand(t *testing.T) {
 		"a long word":        "echo " + strings.Repeat("x", 1<<20) + "; rm -rf /",
 		"growing text":       "x=ab; " + strings.Repeat("x=$x$x; ", 60) + "rm -rf /",
 		"arithmetic":         "echo $((1" + strings.Repeat("+1", 20_000) + ")); rm -rf /",
+		"nested commands":    strings.Repeat("rm $(printf %x$(find ", 20) + strings.Repeat(" | cat))", 20) + "; rm -rf /",
+		"nested texts":       strings.Repeat("printf %x $(", 40) + strings.Repeat(")", 40) + "; rm -rf /",
+		"a long pipeline":    "find . " + strings.Repeat("| cat ", 2000) + "| xargs rm -rf /",
 		"texts within texts": "rm -rf /; " + nested(20),
 	}
 	for name, c := range long {

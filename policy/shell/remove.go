@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -52,10 +53,16 @@ func (j *judge) remove(args []string, c context) {
 		if t == "" {
 			continue // rm refuses it
 		}
-		if recursive || unclear {
-			if what := j.vital(t, c.st.dirs); what != "" {
-				j.report(c, Deny, RuleRemove, "it removes "+what)
-			}
+		if what := j.vital(t, c.st.dirs); what != "" && (recursive || unclear || walked(t)) {
+			j.report(c, Deny, RuleRemove, "it removes "+what)
+		}
+		if what := j.spread(t, c.st.dirs); what != "" {
+			j.report(c, Ask, RuleWide, "it removes files all over "+what)
+		}
+		if recursive && c.guess && adrift(t, c.st.dirs) {
+			c.guess = false // that it is not known is reason enough
+			j.report(c, Ask, RuleUnset, "it removes everything in a folder that is not known before it runs")
+			c.guess = true
 		}
 		if what := j.history(t, recursive, c.st.dirs); what != "" {
 			j.report(c, Ask, RuleGit, "it removes "+what)
@@ -80,6 +87,43 @@ func (j *judge) vital(target string, dirs []string) string {
 				return keep.what
 			case len(p) > 0 && everything(p[len(p)-1]) && match(p[:len(p)-1], k):
 				return "everything in " + keep.what
+			}
+		}
+	}
+	return ""
+}
+
+// adrift reports whether target is the whole of a folder of which nothing is
+// known.
+func adrift(target string, dirs []string) bool {
+	for _, dir := range dirs {
+		p := rooted(target, dir)
+		if everything(path.Base(p)) {
+			p = path.Dir(p)
+		}
+		if p == lost || strings.HasPrefix(p, nowhere) && strings.HasPrefix(lost, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// walked reports whether target stands for all that is in a tree.
+func walked(target string) bool { return target == every || strings.HasSuffix(target, "/"+every) }
+
+// spread says of which protected folder target is a part that may be anywhere
+// in it. All that has some name may be meant where people keep their own files,
+// and is not meant on the whole machine.
+func (j *judge) spread(target string, dirs []string) string {
+	for _, dir := range dirs {
+		p := components(rooted(target, dir))
+		i := slices.Index(p, every)
+		if i < 0 || i == len(p)-1 {
+			continue
+		}
+		for _, keep := range j.protected {
+			if match(p[:i], components(keep.path)) && (i == 0 || everything(p[len(p)-1])) {
+				return keep.what
 			}
 		}
 	}
@@ -113,7 +157,7 @@ func (j *judge) history(target string, recursive bool, dirs []string) string {
 		if n > 1 && isGit(p[n-2]) && (everything(p[n-1]) || recursive && (p[n-1] == "objects" || p[n-1] == "refs")) {
 			return "what a git repository keeps"
 		}
-		if recursive && j.at.Dir != "" && abs == path.Clean(j.at.Dir) {
+		if recursive && abs == j.dir || walked(abs) && path.Dir(abs) == j.dir {
 			return "the working folder with its git repository"
 		}
 	}
@@ -173,6 +217,9 @@ func matches(pattern, name string) bool {
 // begin with a dot, or nearly so: they hold no letter and no digit outside of
 // brackets.
 func everything(pattern string) bool {
+	if pattern == every {
+		return true
+	}
 	if !strings.ContainsAny(pattern, "*?[") {
 		return false
 	}
@@ -189,89 +236,4 @@ func everything(pattern string) bool {
 		}
 	}
 	return true
-}
-
-// find judges find, which removes by itself and runs other commands.
-func (j *judge) find(args []string, c context) {
-	var starts []string
-	i := 0
-	for ; i < len(args); i++ {
-		a := args[i]
-		if a == "-H" || a == "-L" || a == "-P" || strings.HasPrefix(a, "-O") {
-			continue
-		}
-		if a == "-D" {
-			i++
-			continue
-		}
-		if len(a) > 0 && (a[0] == '-' || a[0] == '(' || a[0] == '!') {
-			break
-		}
-		starts = append(starts, a)
-	}
-	if len(starts) == 0 {
-		starts = []string{"."}
-	}
-	tests := args[min(i, len(args)):]
-	narrow, name := narrowed(tests)
-	for _, s := range starts {
-		found := s
-		switch {
-		case name != "":
-			found = s + "/" + unknown + "/" + name
-		case narrow:
-			found = s + "/" + unknown + "/" + unknown
-		}
-		for i, t := range tests {
-			switch t {
-			case "-delete":
-				cc := c
-				j.remove([]string{"-r", "--", found}, cc)
-			case "-exec", "-execdir", "-ok", "-okdir":
-				var command []string
-				for _, a := range tests[i+1:] {
-					if a == ";" || a == "+" && len(command) > 0 && command[len(command)-1] == found {
-						break
-					}
-					command = append(command, strings.ReplaceAll(a, "{}", found))
-				}
-				cc := c
-				cc.st = c.st.clone()
-				cc.stdin = input{}
-				j.run(command, cc)
-			}
-		}
-	}
-}
-
-// narrowed says whether tests leave out something, and the one name they ask
-// for, if they do.
-func narrowed(tests []string) (narrow bool, name string) {
-	for i := 0; i < len(tests); i++ {
-		arg := ""
-		if i+1 < len(tests) {
-			arg = tests[i+1]
-		}
-		switch strings.TrimLeft(tests[i], "-") {
-		case "name", "iname":
-			if !everything(arg) {
-				narrow, name = true, arg
-			}
-			i++
-		case "path", "wholename", "regex", "iregex", "ipath", "newer", "mtime", "atime", "ctime", "mmin", "amin", "cmin",
-			"size", "user", "group", "perm", "inum", "links", "uid", "gid", "samefile", "lname":
-			narrow = true
-			i++
-		case "empty", "nouser", "nogroup", "executable":
-			narrow = true
-		case "type":
-			narrow = narrow || arg == "l" || arg == "s" || arg == "p"
-			i++
-		case "exec", "execdir", "ok", "okdir":
-			for i < len(tests) && tests[i] != ";" && tests[i] != "+" {
-				i++
-			}
-		}
-	}
-	return narrow, name
 }

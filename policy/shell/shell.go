@@ -10,6 +10,7 @@ package shell
 import (
 	"errors"
 	"io"
+	"path"
 	"runtime"
 	"strings"
 
@@ -43,7 +44,8 @@ const (
 	RulePower    = "power"     // deny: halting or restarting the machine
 	RuleForkBomb = "fork-bomb" // deny: a function that starts itself without end
 
-	RuleUnset   = "unset"   // ask: removes everything that matters if a variable is not set
+	RuleUnset   = "unset"   // ask: removes everything that matters if a variable is not set or a folder is not the one meant
+	RuleWide    = "wide"    // ask: removes or changes files all over the machine, or all of a folder that matters
 	RuleRoot    = "root"    // ask: becoming another user
 	RulePiped   = "piped"   // ask: running a program that comes through a pipe or from the network
 	RuleGit     = "git"     // ask: losing what git keeps
@@ -68,7 +70,7 @@ type Verdict struct {
 // not on the list, and does not allow what it cannot follow: text that does
 // not parse, is nested too deeply or takes too long is at least [Ask].
 func Judge(command string, at Place) (v Verdict) {
-	j := &judge{at: at, home: at.Home}
+	j := &judge{home: at.Home}
 	if j.home == "" {
 		j.home = nowhere + "/home"
 	}
@@ -76,6 +78,7 @@ func Judge(command string, at Place) (v Verdict) {
 	if dir == "" {
 		dir = nowhere + "/work"
 	}
+	j.dir = path.Clean(dir)
 	j.protect(dir)
 	defer func() {
 		if r := recover(); r != nil { // a fault of the parser or of ours is no permission
@@ -108,21 +111,23 @@ const (
 
 // judge is one judgement.
 type judge struct {
-	at        Place
 	home      string
+	dir       string  // where the command starts; below nowhere if that is not known
 	protected []place // folders that must not be removed
 	worst     Verdict
 	steps     int
 	bytes     int
-	files     []string // what process substitutions print, where it is known
-	calls     []frame  // functions being followed, outermost first
+	files     []input // what process substitutions print, where it is known
+	calls     []frame // functions being followed, outermost first
 }
 
 // report keeps the strictest verdict, and of equals the first.
 func (j *judge) report(c context, tier Tier, rule, reason string) {
-	if c.guess && tier > Ask {
-		tier, rule = Ask, RuleUnset
-		reason += " if a variable is not set"
+	if c.guess {
+		if tier > Ask {
+			tier, rule = Ask, RuleUnset
+		}
+		reason += " if a variable is not set or a command prints nothing"
 	}
 	if tier > j.worst.Tier {
 		part := c.part

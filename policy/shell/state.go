@@ -14,6 +14,7 @@ const (
 	unknown = "\x00" // any text, perhaps none
 	fetched = "\x02" // any text, from the network or decoded
 	process = "\x03" // the number of a process substitution's descriptor
+	every   = "\x04" // as a part of a path: each file and folder of the tree
 )
 
 // context is where a statement stands.
@@ -26,14 +27,16 @@ type context struct {
 	texts  int  // texts around this one
 	forks  int  // pipes and & around it, within this judgement
 	guards int  // conditions around it
-	guess  bool // unknown variables are taken for unset
+	guess  bool // what is not known, variables above all, is taken for empty
 }
 
 // input is what a command reads.
 type input struct {
 	piped   bool // from another command
 	known   bool
-	text    string // when known; may hold unknown runes
+	text    string   // when known; may hold unknown runes
+	paths   []string // or the paths it lists, when that much is known
+	ifUnset []string // or which else, if what is not known is empty
 	fetched bool
 }
 
@@ -46,20 +49,32 @@ type frame struct {
 
 // state is what a shell knows.
 type state struct {
-	vars   map[string]*value
-	funcs  map[string]*function
-	dirs   []string // where it may be, absolute
-	args   []string // $1 and on
-	anyArg bool     // args are not known
-	shared bool     // vars and funcs belong to others too
+	vars    map[string]*value
+	funcs   map[string]*function
+	dirs    []string   // where it may be, absolute
+	ifUnset []string   // where else, if what cd was given was empty
+	prev    []string   // where cd - leads to; empty: unknown
+	stack   [][]string // where popd leads to, the last one first
+	args    []string   // $1 and on
+	anyArg  bool       // args are not known
+	shared  bool       // vars and funcs belong to others too
 }
 
 // value is what a variable may hold: one of some texts, or a list.
 type value struct {
-	texts []string
-	unset bool // or nothing
-	list  []string
-	array bool
+	texts   []string
+	unset   bool // or nothing
+	list    []string
+	array   bool
+	ifUnset *value // what it holds if what it was made of was empty; nil: the same
+}
+
+// bare is what v holds if what it was made of was empty.
+func (v *value) bare() *value {
+	if v.ifUnset != nil {
+		return v.ifUnset
+	}
+	return v
 }
 
 type function struct {
@@ -105,13 +120,9 @@ func join(a, b *state) *state {
 		return a
 	}
 	m := a.clone()
-	for _, d := range b.dirs {
-		if !slices.Contains(m.dirs, d) {
-			m.dirs = append(slices.Clip(m.dirs), d)
-		}
-	}
-	if len(m.dirs) > maxTextsOfVar {
-		m.dirs = m.dirs[:maxTextsOfVar]
+	m.dirs, m.ifUnset, m.prev = union(m.dirs, b.dirs), union(m.ifUnset, b.ifUnset), union(m.prev, b.prev)
+	if !slices.EqualFunc(a.stack, b.stack, slices.Equal[[]string]) {
+		m.stack = nil
 	}
 	for name, v := range b.vars {
 		if w, ok := a.vars[name]; !ok || w != v {
@@ -143,14 +154,32 @@ func join(a, b *state) *state {
 	return m
 }
 
+// union is a with what only b has, as far as that is worth following.
+func union(a, b []string) []string {
+	for _, d := range b {
+		if len(a) < maxTextsOfVar && !slices.Contains(a, d) {
+			a = append(slices.Clip(a), d)
+		}
+	}
+	return a
+}
+
 // mix returns a value that may be either; nil is that of the environment.
 func mix(a, b *value) *value {
 	if a == nil {
-		a = &value{texts: []string{unknown}, unset: true}
+		a = &value{texts: []string{unknown}, ifUnset: &value{unset: true}}
 	}
 	if b == nil {
-		b = &value{texts: []string{unknown}, unset: true}
+		b = &value{texts: []string{unknown}, ifUnset: &value{unset: true}}
 	}
+	m := mixed(a, b)
+	if a.ifUnset != nil || b.ifUnset != nil {
+		m.ifUnset = mixed(a.bare(), b.bare())
+	}
+	return m
+}
+
+func mixed(a, b *value) *value {
 	if a.array != b.array {
 		return &value{texts: []string{unknown}}
 	}

@@ -88,6 +88,8 @@ func (x *expander) lookup(name string) result {
 		return result{text: unknown, set: isSet}
 	case fetchedVar:
 		return result{text: fetched, set: isSet}
+	case everyVar:
+		return result{text: every, set: isSet}
 	case "0":
 		return result{text: "bash", set: isSet}
 	}
@@ -126,9 +128,18 @@ func (x *expander) lookup(name string) result {
 const (
 	unknownVar = "_oneloop_unknown_"
 	fetchedVar = "_oneloop_fetched_"
+	everyVar   = "_oneloop_every_"
 )
 
 func (x *expander) value(v *value) result {
+	set := isSet
+	if v.ifUnset != nil {
+		if x.asked = true; x.c.guess {
+			v = v.ifUnset
+		} else {
+			set = maybeSet
+		}
+	}
 	if v.array {
 		return result{list: v.list, many: true, set: isSet}
 	}
@@ -153,7 +164,7 @@ func (x *expander) value(v *value) result {
 	if i == len(v.texts) {
 		return result{}
 	}
-	return result{text: v.texts[i], set: isSet}
+	return result{text: v.texts[i], set: set}
 }
 
 // fields expands words as the arguments of a command.
@@ -262,19 +273,16 @@ func (x *expander) parts(parts []syntax.WordPart, f *fielder, quoted bool) {
 		case *syntax.ParamExp:
 			x.put(x.param(p), f, quoted, isAll(p))
 		case *syntax.CmdSubst:
-			text, known := x.j.output(p.Stmts, x.c)
-			if !known {
-				text = unknown
-				if fetches(p.Stmts) {
-					text = fetched
-				}
-			}
-			x.put(result{text: strings.TrimRight(text, "\n")}, f, quoted, false)
+			x.put(result{text: x.substituted(p.Stmts)}, f, quoted, false)
 		case *syntax.ArithmExp:
 			f.add(unknown)
 		case *syntax.ProcSubst:
-			if text, known := x.j.output(p.Stmts, x.c); known {
-				x.j.files = append(x.j.files, text)
+			in := input{}
+			if in.text, in.known = x.j.output(p.Stmts, x.c); !in.known {
+				in.paths = x.j.listed(p.Stmts, x.c)
+			}
+			if in.known || len(in.paths) > 0 {
+				x.j.files = append(x.j.files, in)
 				f.add("/dev/fd/" + process + strconv.Itoa(len(x.j.files)-1))
 			} else if fetches(p.Stmts) {
 				f.add("/dev/fd/" + fetched)
@@ -289,13 +297,32 @@ func (x *expander) parts(parts []syntax.WordPart, f *fielder, quoted bool) {
 	}
 }
 
+// substituted is what $(…) becomes. A command that fails prints nothing.
+func (x *expander) substituted(list []*syntax.Stmt) string {
+	text, known := x.j.output(list, x.c)
+	switch {
+	case known:
+		return strings.TrimRight(text, "\n")
+	case fetches(list):
+		return fetched
+	case !answers(list):
+		if x.asked = true; x.c.guess {
+			return ""
+		}
+	}
+	if paths := x.j.listed(list, x.c); len(paths) > 0 {
+		return strings.Join(paths, "\n")
+	}
+	return unknown
+}
+
 // tidy takes the runes out of source text that mean something here.
 func tidy(s string) string {
-	if !strings.ContainsAny(s, unknown+fetched+process+"\x01") {
+	if !strings.ContainsAny(s, unknown+fetched+process+every+"\x01") {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if r <= 3 {
+		if r <= 4 {
 			return -1
 		}
 		return r

@@ -14,6 +14,7 @@ type wrapping struct {
 	assigns bool            // NAME=value may stand before the command
 	root    bool            // it runs the command as another user
 	texts   map[string]bool // options whose value is a text for a shell: "-c"
+	folder  string          // the option for the folder it runs the command in, a letter
 	special string
 }
 
@@ -23,7 +24,7 @@ func wrapper(name string) (wrapping, bool) {
 	case "command", "builtin", "exec", "nohup", "setsid", "eatmydata", "fakeroot", "catchsegv", "dbus-run-session", "unbuffer":
 		return wrapping{values: "a", special: name}, true
 	case "env":
-		return wrapping{values: "uCS", longs: " --unset --chdir --split-string ", assigns: true, special: name}, true
+		return wrapping{values: "uCS", longs: " --unset --chdir --split-string ", folder: "C", assigns: true, special: name}, true
 	case "nice":
 		return wrapping{values: "n", longs: " --adjustment "}, true
 	case "ionice":
@@ -52,7 +53,7 @@ func wrapper(name string) (wrapping, bool) {
 	case "chroot":
 		return wrapping{longs: " --groups --userspec ", skip: 1}, true
 	case "unshare", "nsenter":
-		return wrapping{values: "tSGRw", longs: " --target --setuid --setgid --root --wd --map-user --map-group "}, true
+		return wrapping{values: "tSGRw", folder: "w", longs: " --target --setuid --setgid --root --wd --map-user --map-group "}, true
 	case "strace", "ltrace":
 		return wrapping{values: "abeEIoOpPsSuUX", longs: " --output --trace --attach "}, true
 	case "watch":
@@ -70,9 +71,9 @@ func wrapper(name string) (wrapping, bool) {
 	case "ssh-agent", "xvfb-run", "proot", "bwrap":
 		return wrapping{values: "satenfrbw", longs: " --server-args "}, true
 	case "sudo", "doas":
-		return wrapping{values: "ugpChDrtTRUaA", longs: " --user --group --prompt --close-from --host --chdir --role --type --command-timeout --chroot --other-user ", assigns: true, root: true}, true
+		return wrapping{values: "ugpChDrtTRUaA", longs: " --user --group --prompt --close-from --host --chdir --role --type --command-timeout --chroot --other-user ", folder: "D", assigns: true, root: true}, true
 	case "pkexec", "run0":
-		return wrapping{values: "uDg", longs: " --user --group --chdir --unit ", root: true}, true
+		return wrapping{values: "uDg", longs: " --user --group --chdir --unit ", folder: "D", root: true}, true
 	case "su", "runuser":
 		return wrapping{values: "uGgsw", longs: " --user --group --shell ", root: true, special: name,
 			texts: map[string]bool{"c": true, "--command": true, "--session-command": true}}, true
@@ -170,7 +171,7 @@ func (j *judge) options(w wrapping, rest []string, c context) (left []string, re
 		case w.special == "env" && (option == "S" || option == "--split-string"):
 			rest = append(strings.Fields(val), rest[used:]...)
 			continue
-		case w.special == "env" && (option == "C" || option == "--chdir"):
+		case w.folder != "" && option == w.folder, option == "--chdir", option == "--working-directory", option == "--wd":
 			j.cd("cd", []string{val}, c)
 		case w.special == "xargs" && (option == "I" || option == "J" || option == "--replace"):
 			replace = val
@@ -233,6 +234,8 @@ func appended(command []string, replace string, in input) []string {
 		more = strings.Fields(in.text)
 	} else if in.fetched {
 		more = []string{fetched}
+	} else if len(in.paths) > 0 {
+		more = in.paths
 	}
 	if replace == "" {
 		return append(command[:len(command):len(command)], more...)
@@ -311,8 +314,8 @@ func (j *judge) shell(args []string, c context) {
 		}
 	case strings.ContainsAny(rest[0], process+fetched):
 		j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
-		if text, known := j.file(rest[0]); known {
-			j.again(text, inner)
+		if f := j.file(rest[0]); f.known {
+			j.again(f.text, inner)
 		}
 	}
 }
