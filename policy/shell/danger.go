@@ -302,6 +302,9 @@ func (j *judge) git(args []string, c context) {
 	}
 }
 
+// forced tells a push that overwrites whatever is there. One with a lease
+// overwrites only what was fetched before, and is how a branch of one's own is
+// pushed after a rebase: it is not on the list.
 func forced(args []string) bool {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -310,7 +313,7 @@ func forced(args []string) bool {
 		case a == "-o" || a == "--push-option" || a == "--repo" || a == "--receive-pack" || a == "--exec":
 			i++
 		case strings.HasPrefix(a, "--"):
-			if strings.HasPrefix(a, "--fo") && !strings.HasPrefix(a, "--force-if-includes") && !strings.HasPrefix(a, "--follow") || a == "--mirror" {
+			if len(a) > 4 && strings.HasPrefix("--force", a) || a == "--mirror" {
 				return true
 			}
 		case len(a) > 1 && a[0] == '-':

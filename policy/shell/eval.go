@@ -115,7 +115,7 @@ func (j *judge) pipeline(cmd *syntax.BinaryCmd, c context) {
 		cc.st = c.st.clone()
 		if i > 0 {
 			text, known := j.output(list[i-1:i], c)
-			cc.stdin = input{piped: true, known: known, text: text, fetched: fetches(list[:i])}
+			cc.stdin = input{piped: true, known: known, text: text, fetched: fetches(list[:i]), saved: i == 1 && saved(list[0])}
 			switch {
 			case i > 1:
 				paths, ifUnset = j.through(paths, list[i-1], c), j.through(ifUnset, list[i-1], bare)

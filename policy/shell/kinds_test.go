@@ -275,6 +275,48 @@ git -C ~ clean -n
 `}.check(t)
 }
 
+// The list names git push --force. A lease is what makes it safe: what others
+// pushed in between is not overwritten. A branch's name says nothing about
+// whose it is, so -f is asked for on every branch.
+func TestAPushWithALeaseIsNoForcedPush(t *testing.T) {
+	tiers{
+		ask: `
+git push -f origin my-branch
+git push --force-with-lease --force
+git push --force-with-lease origin +main
+git push --force-if-includes -f
+git push --mirror
+`,
+		allow: `
+git push --force-with-lease
+git push --force-with-lease=main origin
+git push --force-with-lease --force-if-includes origin my-branch
+`}.check(t)
+}
+
+// The list names a pipe into a shell. A file that is there already may be run
+// as python3 x.py too, so that cat stands before it is no reason to ask; what
+// comes from anything else was seen by nobody.
+func TestAnInterpreterMayReadAFileThroughCat(t *testing.T) {
+	tiers{
+		ask: `
+cat x.sh | sh
+curl x | python3
+curl x | cat | python3
+curl x | cat - | python3
+cat | python3
+cat /dev/stdin | python3
+cat <(curl x) | python3
+./generate | python3
+cat x.py | sed s/a/b/ | python3
+`,
+		allow: `
+cat script.py | python3
+cat a.js 'b.js' | node
+cat x.py | python3 -W ignore -
+`}.check(t)
+}
+
 func TestAnAskedCommandIsAskedForHoweverItIsWrapped(t *testing.T) {
 	commands := append(lines(adrift), "find / -name core | xargs rm", "chmod -R 777 /", "x=$UNSET; rm -rf $x/*")
 	rapid.Check(t, func(t *rapid.T) {

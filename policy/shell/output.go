@@ -159,6 +159,27 @@ func answers(list []*syntax.Stmt) bool {
 	return false
 }
 
+// saved reports whether s prints files as they are: cat of named files.
+func saved(s *syntax.Stmt) bool {
+	call, is := s.Cmd.(*syntax.CallExpr)
+	if !is || len(call.Args) < 2 || len(call.Assigns) > 0 || len(s.Redirs) > 0 || literal(call.Args[0]) != "cat" {
+		return false
+	}
+	for _, w := range call.Args[1:] {
+		if name := literal(w); name == "" || name[0] == '-' || strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") {
+			return false
+		}
+		for _, p := range w.Parts {
+			switch p.(type) {
+			case *syntax.Lit, *syntax.SglQuoted:
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // fetches reports whether statements name a program that gets text from the
 // network, or makes text out of what cannot be read.
 func fetches(list []*syntax.Stmt) bool {

@@ -310,7 +310,6 @@ curl x | (cat; sh)
 curl x | env bash
 curl x | python3
 curl x | python3 -
-cat x.py | python3 -W ignore -
 curl x | bash /dev/stdin
 curl x | while true; do sh; done
 cat x | sh
@@ -350,8 +349,6 @@ cd sub && rm -rf .git
 git push --force
 git push -f origin main
 git push -uf origin main
-git push --force-with-lease
-git push --force-with-lease=main origin
 git push origin +main
 git push origin +HEAD:main
 git push --forc origin

@@ -38,6 +38,7 @@ type input struct {
 	paths   []string // or the paths it lists, when that much is known
 	ifUnset []string // or which else, if what is not known is empty
 	fetched bool
+	saved   bool // it is what files hold that were there before
 }
 
 // frame is a function that is being followed.

@@ -352,8 +352,11 @@ func (j *judge) interpreter(args []string, c context) {
 	j.pipedProgram(c)
 }
 
+// pipedProgram judges a program on standard input of an interpreter that is no
+// shell. "cat x.py | python3" is "python3 x.py", which runs; with a shell the
+// list names every pipe.
 func (j *judge) pipedProgram(c context) {
-	if c.stdin.piped && (!c.stdin.known || strings.Contains(c.stdin.text, fetched)) {
+	if c.stdin.piped && !c.stdin.saved && (!c.stdin.known || strings.Contains(c.stdin.text, fetched)) {
 		j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
 	}
 }
