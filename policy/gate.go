@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"oneloop"
@@ -14,8 +16,29 @@ import (
 // GateOptions are the options of [Gate].
 type GateOptions struct {
 	Mode Mode
-	Dir  string // where commands start, absolute
-	Home string // the home folder of commands, absolute; empty: unknown
+	// Dir is where commands start: the root of the tools' workspace. Empty or
+	// relative: as seen from the working directory when Gate is called; where
+	// that cannot be found, the root folder, whose relative paths are judged
+	// most strictly.
+	Dir string
+	// Home is the home folder of commands. Empty: the user's; where that
+	// cannot be found, unknown: then ~ and $HOME are still a home folder.
+	Home string
+}
+
+// placed fills in what is empty.
+func (o GateOptions) placed() GateOptions {
+	if dir, err := filepath.Abs(o.Dir); err == nil { // of "": the working directory
+		o.Dir = dir
+	} else {
+		o.Dir = "/"
+	}
+	if o.Home == "" {
+		if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+			o.Home = home
+		}
+	}
+	return o
 }
 
 // Gate returns the wrapper that decides whether a call runs. It belongs
@@ -30,6 +53,7 @@ type GateOptions struct {
 // A call that is refused never reaches the tool: it is answered with what did
 // not run, why, and what to do instead, and [oneloop.Denied] is emitted.
 func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
+	o = o.placed()
 	return func(t oneloop.Tool) oneloop.Tool {
 		run, effect, touches := t.Run, t.Effect, touchesOf(t)
 		t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {

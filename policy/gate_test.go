@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -84,6 +85,53 @@ func TestTheAskTierRunsOnlyWherePermissionsAreBypassed(t *testing.T) {
 		if !strings.Contains(r.Text(), "--permission-mode bypassPermissions") || !strings.Contains(r.Text(), "Not run") {
 			t.Errorf("the answer does not help: %s", r.Text())
 		}
+	}
+}
+
+func TestTheZeroValueIsJudgedWhereTheProgramIs(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, c := range []struct{ dir, option, command string }{
+		{home, "", "rm -rf *"},
+		{home + "/app", "", "rm -rf " + home},
+		{home + "/app", "", "rm -rf " + home + "/app"},
+		{home + "/app", "..", "rm -rf *"},
+		{"/", "", "rm -rf *"},
+		{"/", "", "rm -rf ./etc"},
+	} {
+		if err := os.MkdirAll(c.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(c.dir)
+		gate := policy.Gate(policy.GateOptions{Dir: c.option})
+		t.Chdir(t.TempDir()) // it counts where Gate was called
+		var ran []string
+		call := &oneloop.ToolUse{ID: "1", Name: "Bash", Input: json.RawMessage(command(c.command))}
+		r, err := gate(bash(&ran, oneloop.Once)).Run(t.Context(), call, func(oneloop.Event) {})
+		if err != nil || len(ran) > 0 || !r.IsError {
+			t.Errorf("%+v: ran %q, %v", c, ran, err)
+		}
+	}
+}
+
+func TestWhereTheWorkingDirectoryIsGoneCommandsAreJudgedAsAtTheRoot(t *testing.T) {
+	gone := t.TempDir() + "/gone"
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Skip("a working directory cannot be removed here: ", err)
+	}
+	if _, err := os.Getwd(); err == nil {
+		t.Skip("a working directory that is gone still has a name here")
+	}
+	gate := policy.Gate(policy.GateOptions{})
+	t.Chdir(t.TempDir())
+	var ran []string
+	call := &oneloop.ToolUse{ID: "1", Name: "Bash", Input: json.RawMessage(command("rm -rf *"))}
+	if r, err := gate(bash(&ran, oneloop.Once)).Run(t.Context(), call, func(oneloop.Event) {}); err != nil || len(ran) > 0 || !r.IsError {
+		t.Errorf("ran %q, %v", ran, err)
 	}
 }
 
