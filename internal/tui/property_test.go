@@ -210,3 +210,17 @@ tokens: 1,200 in, 34 out · 2 requests · $0.012
 		t.Error(cmp.Diff("I will look.\n"+everything, spoken))
 	}
 }
+
+func TestACommandThatIsDeniedIsNamedOnce(t *testing.T) {
+	call := &oneloop.ToolUse{ID: "t1", Name: "Bash", Input: json.RawMessage(`{"command":"sudo ls\n"}`)}
+	for reason, want := range map[string]string{
+		"sudo ls: it runs as another user": "denied: sudo ls: it runs as another user\n",
+		"sudo: it runs as another user":    "denied: sudo ls: sudo: it runs as another user\n",
+	} {
+		var out bytes.Buffer
+		NewProgress(&out, ProgressOptions{}).Show(oneloop.Denied{Call: call, Reason: reason})
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

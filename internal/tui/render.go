@@ -203,14 +203,17 @@ func short(s string, most int) string {
 }
 
 func (r *renderer) denied(prefix string, e oneloop.Denied) {
-	what := ""
+	what, reason := "", e.Reason
 	if e.Call != nil {
 		what = e.Call.Name
 		if c, ok := bashCommand(e.Call); ok {
 			what = head(c, headCells)
+			// A reason begins with the part it is about. Where that is the
+			// whole command it is said once.
+			reason = strings.TrimPrefix(reason, strings.TrimSpace(c)+": ")
 		}
 	}
-	text := prefix + fmt.Sprintf(r.words.DeniedCall, what, e.Reason)
+	text := prefix + fmt.Sprintf(r.words.DeniedCall, what, reason)
 	switch {
 	case e.Rule != "" && e.Nobody:
 		text += "\n" + prefix + "  " + fmt.Sprintf(r.words.DeniedAlone, e.Rule)
