@@ -80,6 +80,8 @@ sudo --chdir=/ rm -rf *
 env --chdir=/ rm -rf *
 cd $X; cd / && rm -rf *
 pushd /; pushd build; popd; rm -rf *
+cd /; pushd /tmp/a; pushd b; popd; popd; rm -rf *
+if a; then x=b; fi; cd "${x:-/}" && rm -rf *
 cd /; cd /tmp; cd - && rm -rf *
 `,
 		allow: `
@@ -158,6 +160,8 @@ fd . / -X rm -rf
 fd . ~ -x rm {} \;
 fd . ~ | xargs rm -rf
 ls -d /* | xargs rm -r
+ls -d / | xargs rm -rf
+rm -rf $(echo / | cat)
 ls -1d ~/* | sort | xargs rm -rf
 rm -rf $(ls -d /*)
 echo / | cat | xargs rm -rf
@@ -175,6 +179,7 @@ find ~ -not -name x -delete
 find ~ ! \( -name x -o -name y \) -delete
 find ~ -name a -prune -o -type f -delete
 ls -d /* | grep -v tmp | xargs rm -rf
+ls -d ~/* | grep -v tmp | xargs rm -rf
 cd / && ls | xargs rm -rf
 ls -A | xargs rm -rf
 find . -print0 | xargs -0 rm -rf
@@ -267,6 +272,7 @@ mv -t ~ a b
 rsync -a --delete src/ dist/
 rsync -a --delete src/ /srv/www/
 rsync -a --delete site/ user@host:~/
+rsync -a --delete site/ host:/../..
 rsync -an --delete x/ ~/
 rsync -a ~/ /mnt/backup/
 git -C sub clean -fd
