@@ -80,7 +80,7 @@ sudo --chdir=/ rm -rf *
 env --chdir=/ rm -rf *
 cd $X; cd / && rm -rf *
 pushd /; pushd build; popd; rm -rf *
-cd /; pushd /tmp/a; pushd b; popd; popd; rm -rf *
+cd / && pushd /tmp/a && pushd b && popd && popd && rm -rf *
 if a; then x=b; fi; cd "${x:-/}" && rm -rf *
 cd /; cd /tmp; cd - && rm -rf *
 `,
