@@ -37,6 +37,7 @@ type APIError struct {
 	RequestID  string        //
 	RetryAfter time.Duration // as the API asked for; 0: it did not
 	Retry      Retryable     // what the API said about another try
+	Location   string        // where the address redirects to, without credentials; nothing was sent there
 	Body       []byte        // the first bytes of the answer
 	Err        error         // the failure below, if any
 }

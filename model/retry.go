@@ -152,8 +152,8 @@ func passing(e *oneloop.APIError) bool {
 	case oneloop.ErrServer:
 		return e.Status != http.StatusNotImplemented
 	case oneloop.ErrNotAPI:
-		if e.Status == http.StatusOK || e.Status >= 500 {
-			return true // a gateway's page, or nothing at all
+		if e.Status == 0 || e.Status == http.StatusOK || e.Status >= 500 {
+			return true // no HTTP, a gateway's page, or nothing at all
 		}
 	}
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict

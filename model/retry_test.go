@@ -37,6 +37,7 @@ func TestWhatMayPassIsTriedAgainAndWhatMayNotIsNot(t *testing.T) {
 		{"page with 200", apiError(oneloop.ErrNotAPI, 200), true},
 		{"page with 502", apiError(oneloop.ErrNotAPI, 502), true},
 		{"page with 404", apiError(oneloop.ErrNotAPI, 404), false},
+		{"no HTTP", apiError(oneloop.ErrNotAPI, 0), true},
 		{"timeout", apiError(oneloop.ErrInvalidRequest, 408), true},
 		{"conflict", apiError(oneloop.ErrInvalidRequest, 409), true},
 		{"credentials", apiError(oneloop.ErrAuth, 401), false},

@@ -34,8 +34,8 @@ func Stall(m oneloop.Model, o StallOptions) oneloop.Model {
 		defer cancel(nil)
 		d := &draft{emit: emit}
 		w := &watch{emit: d.event}
-		w.idle = w.timer(o.Idle, func() { cancel(stalled("no byte came for %v", o.Idle)) })
-		w.progress = w.timer(o.Progress, func() { cancel(stalled("nothing but keep-alive came for %v", o.Progress)) })
+		w.idle = w.timer(o.Idle, func() { cancel(w.stalled("no byte came for %v", o.Idle)) })
+		w.progress = w.timer(o.Progress, func() { cancel(w.stalled("nothing but keep-alive came for %v", o.Progress)) })
 		defer w.stop()
 
 		msg, err := m.Generate(ctx, req, w.event)
@@ -57,8 +57,10 @@ func Stall(m oneloop.Model, o StallOptions) oneloop.Model {
 	})
 }
 
-func stalled(format string, d time.Duration) error {
-	return &oneloop.APIError{Class: oneloop.ErrStalled, Message: fmt.Sprintf(format, d)}
+func (w *watch) stalled(format string, d time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &oneloop.APIError{Class: oneloop.ErrStalled, URL: w.url, Message: fmt.Sprintf(format, d)}
 }
 
 // watch is two timers that events set back.
@@ -67,7 +69,8 @@ type watch struct {
 	idle, progress *alarm
 
 	mu   sync.Mutex
-	busy int // events on their way to the listener
+	busy int    // events on their way to the listener
+	url  string // of the request
 }
 
 type alarm struct {
@@ -112,7 +115,9 @@ func (w *watch) event(e oneloop.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy--
-	switch e.(type) {
+	switch e := e.(type) {
+	case oneloop.RequestSent:
+		w.url = e.URL
 	case oneloop.Received, oneloop.ResponseStarted:
 		w.idle.restart()
 	case oneloop.TextDelta, oneloop.ThinkingDelta, oneloop.InputDelta:

@@ -136,16 +136,18 @@ func TestSilenceForEverEndsAfterTheLastTry(t *testing.T) {
 	})
 }
 
-func TestWhatAStalledReplyUsedIsTold(t *testing.T) {
+func TestAStallTellsWhereItWasAndWhatTheReplyUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := oneloop.Usage{Reported: true, Input: 10}
-		m := script(func(ctx context.Context, _ *oneloop.Request, _ func(oneloop.Event)) (*oneloop.Message, error) {
+		m := script(func(ctx context.Context, _ *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+			emit(oneloop.RequestSent{URL: "https://api.example/v1/messages"})
 			<-ctx.Done()
 			return &oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopInterrupted, Usage: used}, nil
 		})
 		s := &sink{}
 		_, err := model.Stall(m, model.StallOptions{}).Generate(t.Context(), &oneloop.Request{}, s.emit)
-		if !errors.Is(err, oneloop.ErrStalled) || len(s.events) != 1 || s.events[0].(oneloop.Discard).Usage != used {
+		e, _ := errors.AsType[*oneloop.APIError](err)
+		if !errors.Is(err, oneloop.ErrStalled) || e.URL != "https://api.example/v1/messages" || len(s.events) != 2 || s.events[1].(oneloop.Discard).Usage != used {
 			t.Errorf("%v, %v", err, s.events)
 		}
 	})

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"strings"
 	"syscall"
+	"time"
 
 	"oneloop"
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
+	"oneloop/model/anthropic"
 )
 
 // Exit codes, as `oneloop help` lists them.
@@ -84,35 +90,89 @@ func (p *program) explain(err error) string {
 	return strings.TrimSuffix(text, ".") + ". " + hint
 }
 
+// hint is what to do next, and what is kept; empty when the error says it.
 func (p *program) hint(err error) string {
-	var limit *oneloop.LimitError
-	var api *oneloop.APIError
-	errors.As(err, &api)
-	switch {
-	case errors.As(err, &limit):
+	if limit, ok := errors.AsType[*oneloop.LimitError](err); ok {
 		if flag := limitFlag(limit.What); flag != "" {
 			return fmt.Sprintf(p.words.HintLimit, flag)
 		}
-	case errors.Is(err, oneloop.ErrAuth):
-		return p.words.HintAuth
-	case errors.Is(err, oneloop.ErrBilling):
-		return p.words.HintBilling
-	case errors.Is(err, oneloop.ErrContextOverflow):
-		return p.words.HintTooLong
-	case errors.Is(err, oneloop.ErrNetwork) && api != nil:
-		return fmt.Sprintf(p.words.HintNetwork, api.URL)
-	case errors.Is(err, oneloop.ErrNotFound) && api != nil:
-		return fmt.Sprintf(p.words.HintNotFound, p.modelName(), api.URL)
-	case errors.Is(err, oneloop.ErrNotAPI) && api != nil:
-		return fmt.Sprintf(p.words.HintNotAPI, api.URL)
-	case errors.Is(err, oneloop.ErrOverloaded), errors.Is(err, oneloop.ErrRateLimited), errors.Is(err, oneloop.ErrServer):
-		return p.words.HintBusy
+		return p.words.HintOtherLimit
+	}
+	switch {
 	case errors.As(err, new(*oneloop.RefusedError)):
 		return p.words.HintRefused
 	case errors.As(err, new(*oneloop.TruncatedError)):
 		return p.words.HintTruncated
 	}
+	if api, ok := errors.AsType[*oneloop.APIError](err); ok {
+		return p.apiHint(api)
+	}
 	return ""
+}
+
+func (p *program) apiHint(e *oneloop.APIError) string {
+	w := p.words
+	say := func(format string) string { return fmt.Sprintf(format, p.where(e)) }
+	switch e.Class {
+	case oneloop.ErrAuth:
+		return say(w.HintAuth)
+	case oneloop.ErrBilling:
+		return say(w.HintBilling)
+	case oneloop.ErrContextOverflow:
+		return w.HintTooLong
+	case oneloop.ErrTooLarge:
+		return say(w.HintTooLarge)
+	case oneloop.ErrNetwork:
+		return say(p.networkHint(e))
+	case oneloop.ErrNotFound:
+		return fmt.Sprintf(w.HintNotFound, p.modelName(), p.where(e))
+	case oneloop.ErrNotAPI:
+		if e.Location != "" {
+			return fmt.Sprintf(w.HintRedirect, p.where(e), base(e.Location))
+		}
+		return say(w.HintNotAPI)
+	case oneloop.ErrInvalidRequest:
+		if e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented {
+			return say(w.HintNotAPI)
+		}
+		return say(w.HintInvalid)
+	case oneloop.ErrStreamCut:
+		return say(w.HintCut)
+	case oneloop.ErrStalled:
+		return say(w.HintStalled)
+	}
+	if e.RetryAfter >= time.Minute {
+		return fmt.Sprintf(w.HintBusyUntil, p.where(e), time.Now().Add(e.RetryAfter).Format(time.DateTime))
+	}
+	if e.Class == oneloop.ErrServer {
+		return say(w.HintServer)
+	}
+	return say(w.HintBusy)
+}
+
+// networkHint tells whether nobody answered, whoever did is not to be trusted,
+// or the connection was there and broke.
+func (p *program) networkHint(e *oneloop.APIError) string {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](e); ok {
+		return p.words.HintCertificate
+	}
+	op, ok := errors.AsType[*net.OpError](e)
+	_, dns := errors.AsType[*net.DNSError](e)
+	if dns || ok && (op.Op == "dial" || op.Op == "proxyconnect") || e.Err == nil {
+		return p.words.HintNetwork
+	}
+	return p.words.HintBroken
+}
+
+// where is the address that was asked.
+func (p *program) where(e *oneloop.APIError) string {
+	return base(cmp.Or(e.URL, p.settings.BaseURL, anthropic.DefaultBaseURL))
+}
+
+// base is the base URL of an address that is asked, without its query.
+func base(url string) string {
+	address, _, _ := strings.Cut(url, "?")
+	return strings.TrimSuffix(address, "/v1/messages")
 }
 
 // limitFlag is the flag that sets a limit, empty when none does.

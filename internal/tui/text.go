@@ -13,39 +13,49 @@ import (
 // JSON and what the model reads stay English and are not in here.
 type Text struct {
 	// The command line.
-	Usage         string // the whole help screen
-	Version       string // version, Go version, platform
-	UnknownFlag   string // flag
-	FlagNeeds     string // flag
-	FlagValue     string // flag, value, what is possible
-	ReservedWord  string // the word typed, the command meant
-	NotYet        string // command that this version does not have
-	EmptyPrompt   string
-	NoTerminal    string
-	PromptTooBig  string // size, limit
-	PromptNUL     string
-	PromptUTF8    string
-	NoKey         string // the ways to go on
-	BadFile       string // file, error
-	BadDir        string // folder, error
-	StdinNothing  string //
-	ExtraWords    string // the command, all the words
-	StdinSilent   string // number of bytes
-	NoBash        string
-	TraceFile     string // file, error
-	SandboxNone   string
-	ChildFlags    string // flags
-	ErrorLine     string // error
-	HintAuth      string
-	HintBilling   string
-	HintNetwork   string // base URL
-	HintNotFound  string // model, base URL
-	HintNotAPI    string // base URL
-	HintBusy      string
-	HintTooLong   string
-	HintRefused   string
-	HintTruncated string
-	HintLimit     string // flag that raises it
+	Usage           string // the whole help screen
+	Version         string // version, Go version, platform
+	UnknownFlag     string // flag
+	FlagNeeds       string // flag
+	FlagValue       string // flag, value, what is possible
+	ReservedWord    string // the word typed, the command meant
+	NotYet          string // command that this version does not have
+	EmptyPrompt     string
+	NoTerminal      string
+	PromptTooBig    string // size, limit
+	PromptNUL       string
+	PromptUTF8      string
+	NoKey           string // the ways to go on
+	BadFile         string // file, error
+	BadDir          string // folder, error
+	StdinNothing    string //
+	ExtraWords      string // the command, all the words
+	StdinSilent     string // number of bytes
+	NoBash          string
+	TraceFile       string // file, error
+	SandboxNone     string
+	ChildFlags      string // flags
+	ErrorLine       string // error
+	HintAuth        string // base URL
+	HintBilling     string // base URL
+	HintNetwork     string // base URL
+	HintBroken      string // base URL
+	HintCertificate string // base URL
+	HintRedirect    string // base URL, where it redirects to
+	HintNotFound    string // model, base URL
+	HintNotAPI      string // base URL
+	HintInvalid     string // base URL
+	HintTooLarge    string // base URL
+	HintCut         string // base URL
+	HintStalled     string // base URL
+	HintServer      string // base URL
+	HintBusy        string // base URL
+	HintBusyUntil   string // base URL, time
+	HintTooLong     string
+	HintRefused     string
+	HintTruncated   string
+	HintLimit       string // flag that raises it
+	HintOtherLimit  string
 
 	// Trust.
 	TrustTitle  string // file

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"compress/flate"
 	"compress/gzip"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -163,6 +165,9 @@ func Decode(body io.Reader, encoding string) (io.Reader, error) {
 	return nil, fmt.Errorf("the answer is compressed in a way that was not asked for: %q", encoding)
 }
 
+// ErrNoGzip says that what came is not what it was said to be.
+var ErrNoGzip = errors.New("it is said to be compressed with gzip and is not, or is damaged")
+
 // gunzip begins to read with its first Read, so that making one never waits.
 type gunzip struct {
 	body io.Reader
@@ -173,11 +178,32 @@ func (g *gunzip) Read(p []byte) (int, error) {
 	if g.r == nil {
 		r, err := gzip.NewReader(g.body)
 		if err != nil {
-			return 0, err
+			return 0, damaged(err)
 		}
 		g.r = r
 	}
-	return g.r.Read(p)
+	n, err := g.r.Read(p)
+	return n, damaged(err)
+}
+
+func damaged(err error) error {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	if corrupt || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+		return fmt.Errorf("%w: %w", ErrNoGzip, err)
+	}
+	return err
+}
+
+// NoHTTP reports whether the error of a transport says that something
+// answered, and not in HTTP as it is spoken here. net/http has no types for
+// these errors.
+func NoHTTP(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	text := err.Error()
+	return strings.Contains(text, "malformed ") || strings.Contains(text, "response headers exceeded") ||
+		strings.Contains(text, "server gave HTTP response to HTTPS client")
 }
 
 // Printable returns the first n printable characters of what somebody sent,

@@ -87,7 +87,7 @@ func (m *Model) refused(ctx context.Context, resp *http.Response) error {
 	}
 	e := m.said(resp, wire.Parse(body))
 	if e.Type == "" && e.Message == "" {
-		e.Message = m.describe(resp, body)
+		e.Message = m.describe(resp, body, err)
 		if resp.StatusCode == http.StatusForbidden {
 			// Not the API that refuses, but something before it.
 			e.Class, e.Retry = oneloop.ErrNotAPI, oneloop.RetryNo
@@ -103,12 +103,13 @@ func (m *Model) refused(ctx context.Context, resp *http.Response) error {
 // redirected is the error for an address that sends us elsewhere, where we do
 // not take the credentials.
 func (m *Model) redirected(resp *http.Response) error {
-	to := "another address"
+	to, location := "another address", ""
 	if u, err := resp.Location(); err == nil {
-		to = wire.SafeURL(u)
+		location = m.clean(wire.SafeURL(u))
+		to = location
 	}
-	e := m.fail(resp, oneloop.ErrNotFound, fmt.Sprintf("%s redirects to %s; set the base URL to where the API is", m.shown, to))
-	e.Retry = oneloop.RetryNo
+	e := m.fail(resp, oneloop.ErrNotAPI, fmt.Sprintf("%s redirects to %s; set the base URL to where the API is", m.shown, to))
+	e.Location, e.Retry = location, oneloop.RetryNo
 	return e
 }
 
@@ -164,19 +165,23 @@ func overflow(text string) bool {
 
 // notAPI is the error for a 2xx answer that is none of the API's.
 func (m *Model) notAPI(resp *http.Response, body []byte) *oneloop.APIError {
-	e := m.fail(resp, oneloop.ErrNotAPI, m.describe(resp, body))
+	e := m.fail(resp, oneloop.ErrNotAPI, m.describe(resp, body, nil))
 	e.RetryAfter = wire.RetryAfter(resp.Header, time.Now())
 	e.Body = m.kept(body)
 	return e
 }
 
-// describe says what came instead of the API's answer.
-func (m *Model) describe(resp *http.Response, body []byte) string {
+// describe says what came instead of the API's answer; err is what ended the
+// reading of its body, if something did.
+func (m *Model) describe(resp *http.Response, body []byte, err error) string {
 	kind := wire.Printable([]byte(resp.Header.Get("Content-Type")), 100)
 	if kind == "" {
 		kind = "no content type"
 	}
 	said := wire.Printable([]byte(wire.Redact(string(body), m.secrets...)), shownBody)
+	if said == "" && err != nil {
+		return fmt.Sprintf("status %d, %s, a body that cannot be read: %s", resp.StatusCode, kind, m.clean(err.Error()))
+	}
 	if said == "" {
 		return fmt.Sprintf("status %d, %s, an empty body", resp.StatusCode, kind)
 	}

@@ -86,6 +86,9 @@ func (m *Model) unreached(ctx context.Context, err error) error {
 	}
 	e := &oneloop.APIError{Class: oneloop.ErrNetwork, API: API, URL: m.shown, Err: err}
 	e.Message = m.shown + ": " + wire.Redact(wire.Printable([]byte(err.Error()), 500), m.secrets...)
+	if wire.NoHTTP(err) {
+		e.Class = oneloop.ErrNotAPI
+	}
 	if permanent(err) {
 		e.Retry = oneloop.RetryNo
 	}
@@ -242,13 +245,18 @@ func (m *Model) object(ctx context.Context, resp *http.Response, body io.Reader,
 	return r.message(), nil
 }
 
+// empty is the error for an answer whose body has no first byte.
 func (m *Model) empty(ctx context.Context, resp *http.Response, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	e := m.notAPI(resp, nil)
-	if err != io.EOF {
-		e.Class, e.Err = oneloop.ErrStreamCut, err
+	if err == io.EOF {
+		return e
+	}
+	e.Message, e.Err = m.describe(resp, nil, err), err
+	if !errors.Is(err, wire.ErrNoGzip) {
+		e.Class = oneloop.ErrStreamCut
 	}
 	return e
 }

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -44,7 +45,11 @@ func (r *reply) complete() bool {
 
 // cut is the error for a stream that ended too early.
 func (r *reply) cut(err error) *oneloop.APIError {
-	e := r.fail(oneloop.ErrStreamCut, "the connection ended before the reply was complete")
+	text := "the connection ended before the reply was complete"
+	if errors.Is(err, wire.ErrNoGzip) {
+		text = "the reply cannot be read to its end"
+	}
+	e := r.fail(oneloop.ErrStreamCut, "%s", text)
 	if err != nil && err != io.EOF {
 		e.Err = err
 		e.Message += ": " + wire.Printable([]byte(err.Error()), 200)

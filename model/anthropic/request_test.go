@@ -2,10 +2,14 @@ package anthropic_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	stdlog "log"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -149,7 +153,7 @@ func TestTheKeyFollowsNoRedirect(t *testing.T) {
 		}
 		_, err = ask(m, t.Context(), &log{})
 		var e *oneloop.APIError
-		if !errors.As(err, &e) || e.Retry != oneloop.RetryNo || !strings.Contains(e.Error(), elsewhere.URL) || strings.Contains(e.Error(), "s3cret") {
+		if !errors.As(err, &e) || e.Class != oneloop.ErrNotAPI || e.Location != elsewhere.URL+"/x?sig=MASKED" || e.Retry != oneloop.RetryNo || !strings.Contains(e.Error(), elsewhere.URL) || strings.Contains(e.Error(), "s3cret") {
 			t.Errorf("%d: %v", status, err)
 		}
 		srv.Close()
@@ -502,4 +506,77 @@ func TestForksOfOneConversationDoNotMix(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// raw answers every connection with bytes, and then ends it.
+func raw(t *testing.T, answer string) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // else the client may fail at sending it
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(conn, answer)
+		if answer == "" {
+			conn.(*net.TCPConn).SetLinger(0) // ends in a reset
+		}
+		conn.Close()
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func TestWhatAnsweredInAnotherWayIsNotSaidToBeUnreachable(t *testing.T) {
+	head := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n"
+	tls := httptest.NewUnstartedServer(nil)
+	tls.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+	tls.StartTLS()
+	defer tls.Close()
+	client := &http.Client{Transport: &http.Transport{MaxResponseHeaderBytes: 4 << 10, DisableKeepAlives: true}}
+	plain := httptest.NewServer(nil)
+	defer plain.Close()
+	for _, c := range []struct {
+		name, url string
+		class     error
+		want      string
+	}{
+		{"no HTTP", raw(t, "220 mail.example ESMTP\r\n"), oneloop.ErrNotAPI, "malformed"},
+		{"a broken head", raw(t, "HTTP/1.1 200 OK\r\nno header\r\n\r\n"), oneloop.ErrNotAPI, "malformed"},
+		{"a head without end", raw(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 64<<10)), oneloop.ErrNotAPI, "headers exceeded"},
+		{"HTTP behind https", "https://" + strings.TrimPrefix(plain.URL, "http://"), oneloop.ErrNotAPI, "HTTP response to HTTPS client"},
+		{"a reset", raw(t, ""), oneloop.ErrNetwork, ""},
+		{"a certificate nobody knows", tls.URL, oneloop.ErrNetwork, "certificate"},
+		{"gzip that is none", raw(t, head+"Content-Length: 12\r\n\r\nhello, hello"), oneloop.ErrNotAPI, "said to be compressed with gzip and is not"},
+		{"gzip that is cut in its head", raw(t, head+"Content-Length: 12\r\n\r\n\x1f\x8b\x08"), oneloop.ErrStreamCut, "a body that cannot be read: unexpected EOF"},
+		{"an error in gzip that is none", raw(t, strings.Replace(head, "200", "400", 1)+"Content-Length: 12\r\n\r\nhello, hello"), oneloop.ErrInvalidRequest, "said to be compressed with gzip and is not"},
+	} {
+		m, err := anthropic.New(anthropic.Config{BaseURL: c.url, Key: key, Model: "m", Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ask(m, t.Context(), &log{})
+		var e *oneloop.APIError
+		if !errors.As(err, &e) || e.Class != c.class || !strings.Contains(e.Error(), c.want) || e.URL != c.url+"/v1/messages" ||
+			strings.Contains(e.Error(), "empty") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestGzipThatIsDamagedOnTheWayIsACutReply(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	io.WriteString(z, sse(start, textStart, textDelta))
+	z.Flush()
+	b.WriteString("\xff\xff\xff\xff")
+	url := raw(t, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"+b.String())
+	m, err := anthropic.New(anthropic.Config{BaseURL: url, Key: key, Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(m, t.Context(), &log{}); !errors.Is(err, oneloop.ErrStreamCut) || !strings.Contains(err.Error(), "cannot be read to its end") {
+		t.Error(err)
+	}
 }
