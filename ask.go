@@ -9,12 +9,23 @@ type Ask func(ctx context.Context, q Question) (Answer, error)
 
 // Question is what is asked.
 type Question struct {
-	Kind   string   `json:"kind"`             // "tool", "trust", "host", "choice"
+	Kind   string   `json:"kind"`             // "tool", "trust", "host", "plan", "choice"
 	Title  string   `json:"title"`            // one line
 	Detail string   `json:"detail,omitempty"` // everything the answer depends on, e.g. the whole command
 	Reason string   `json:"reason,omitempty"` // why it is asked
 	Rule   string   `json:"rule,omitempty"`   // what "always" would allow from now on; empty: not offered
 	Call   *ToolUse `json:"call,omitempty"`   // the call it is about
+
+	// Choices are what a "choice" is between. Its answer is some of them, or
+	// the user's own words, and not yes or no.
+	Choices []Choice `json:"choices,omitempty"`
+	Several bool     `json:"several,omitempty"` // more than one may be chosen
+}
+
+// Choice is one of the answers that a question offers.
+type Choice struct {
+	Label  string `json:"label"`            // one line
+	Detail string `json:"detail,omitempty"` // what it means
 }
 
 // Answer is what came back.
@@ -22,4 +33,7 @@ type Answer struct {
 	Allow  bool   `json:"allow"`
 	Always bool   `json:"always,omitempty"` // from now on, by Question.Rule
 	Reason string `json:"reason,omitempty"` // told to the model when it is a no
+
+	Chosen []string `json:"chosen,omitempty"` // labels of Question.Choices
+	Text   string   `json:"text,omitempty"`   // the user's own words instead of or beside a choice
 }
