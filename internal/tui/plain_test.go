@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -126,7 +127,7 @@ func TestPlainLinesTypedBeforeAQuestionArePromptsAndNoAnswers(t *testing.T) {
 	d.types("n because\n") // with the y before it would be none
 	select {
 	case a := <-got:
-		if a != (oneloop.Answer{Reason: "because"}) {
+		if !reflect.DeepEqual(a, oneloop.Answer{Reason: "because"}) {
 			t.Errorf("the answer is %+v", a)
 		}
 	case <-time.After(20 * time.Second):
@@ -142,7 +143,7 @@ func TestPlainLinesTypedBeforeAQuestionArePromptsAndNoAnswers(t *testing.T) {
 	d.types("what\n")
 	d.sees(english.AskAgain + "\r\n? ")
 	d.types("y\n")
-	if a := <-got; a != (oneloop.Answer{Allow: true}) {
+	if a := <-got; !reflect.DeepEqual(a, oneloop.Answer{Allow: true}) {
 		t.Errorf("the answer is %+v", a)
 	}
 	for _, want := range []string{"one", "y", "y"} {

@@ -4,6 +4,7 @@ package tui
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -183,13 +184,13 @@ func TestAnAnswerIsYesNoOrAlwaysAndNothingElse(t *testing.T) {
 		p.waits("the hint", func(all string, _ *vt.Emulator) bool { return strings.Count(all, english.AskAgain) == i+1 })
 	}
 	p.types("yn\x7f\r") // edited
-	if got := <-a; got != (oneloop.Answer{Allow: true}) {
+	if got := <-a; !reflect.DeepEqual(got, oneloop.Answer{Allow: true}) {
 		t.Errorf("the answer is %+v", got)
 	}
 	a = ask(oneloop.Question{Title: "second?", Rule: "Bash(ls:*)"})
 	p.sees("Bash(ls:*)")
 	p.types("A\r")
-	if got := <-a; got != (oneloop.Answer{Allow: true, Always: true}) {
+	if got := <-a; !reflect.DeepEqual(got, oneloop.Answer{Allow: true, Always: true}) {
 		t.Errorf("the answer is %+v", got)
 	}
 }
