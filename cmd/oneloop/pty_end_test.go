@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -154,24 +155,93 @@ func (c *terminal) becomes(state string) {
 	}
 }
 
+// shell starts a shell at the terminal that has p's program on its PATH.
+func (p *product) shell() *terminal {
+	p.t.Helper()
+	bin, err := exec.LookPath(p.bin)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	start := filepath.Join(p.t.TempDir(), "shell")
+	text := "#!/bin/sh\nexec bash --norc --noprofile -i\n" // whatever its arguments are
+	if err := os.WriteFile(start, []byte(text), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	p.bin = start
+	p.env = append(p.env, "PS1=ready$ ", "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"))
+	c := p.sit(usual, "TERM=xterm")
+	c.sees("ready$ ")
+	return c
+}
+
+func TestCtrlZGoesToTheShellAndFgComesBack(t *testing.T) {
+	p := newProduct(t, script.Say(shell("t1", "echo s > mark; until [ -e go ]; do sleep 0.05; done; echo went")), say("back again"), say("heard it"))
+	c := p.shell()
+	c.types("oneloop --permission-mode bypassPermissions\r")
+	c.sees("Ctrl-D")
+	raw := c.settings()
+	c.types("go on\r")
+	c.appears("mark")
+	c.types("half a line")
+	c.sees("half a line")
+	c.types("\x1a")
+	c.sees("Stopped")
+	c.mu.Lock()
+	if i, j := bytes.LastIndex(c.all, []byte("\x1b[?2004l\x1b[?25h")), bytes.LastIndex(c.all, []byte("Stopped")); i < 0 || i > j {
+		t.Errorf("the modes are not turned off before the shell has the terminal: %q", c.all)
+	}
+	c.mu.Unlock()
+	c.types("touch go; echo cooked $((1+1))\r") // the command goes on meanwhile
+	c.sees("cooked 2")
+	c.types("fg\r")
+	c.sees("back again")
+	if c.settings() != raw {
+		t.Error("the settings are not taken again")
+	}
+	contains(t, p.result(2, "t1"), "went")
+	c.types("\r")
+	c.sees("heard it")
+	contains(t, p.request(3).Messages[len(p.request(3).Messages)-1].Text(), "half a line")
+	c.types("exit\r")
+	c.sees("ready$ ")
+	c.types("exit\r")
+	c.ends()
+}
+
+func TestCtrlZWithoutAShellIsNothing(t *testing.T) {
+	c := newProduct(t, say("still there")).converse()
+	c.types("\x1agoes on\r")
+	c.sees("still there")
+	c.types("\x04")
+	c.ends()
+}
+
 func TestCaseTerm07TheTerminalIsClosed(t *testing.T) {
-	for _, busy := range []bool{false, true} {
-		p := newProduct(t, script.Say(shell("t1", "echo $$ > pid; sleep 60")))
-		c := p.converse()
-		if busy {
-			c.types("go on\r")
-			c.appears("pid")
-		}
-		c.pty.Close()
-		select {
-		case <-c.done:
-		case <-time.After(10 * time.Second):
-			t.Fatal("the program did not end")
-		}
-		c.census()
-		if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() && ws.Signal() != syscall.SIGHUP || ws.Exited() && ws.ExitStatus() != 0 {
-			t.Errorf("it ended with %v", ws)
-		}
+	for name, c := range map[string]struct {
+		kind string
+		busy bool
+	}{"at the prompt": {"TERM=xterm", false}, "in a command": {"TERM=xterm", true}, "plain, at the prompt": {"TERM=dumb", false}, "plain, in a command": {"TERM=dumb", true}} {
+		t.Run(name, func(t *testing.T) { theTerminalIsClosed(t, c.kind, c.busy) })
+	}
+}
+
+func theTerminalIsClosed(t *testing.T, kind string, busy bool) {
+	p := newProduct(t, script.Say(shell("t1", "echo $$ > pid; (setsid sleep 60 &) ; sleep 60")))
+	c := p.sit(usual, kind)
+	c.sees("Ctrl-D")
+	if busy {
+		c.types("go on\r")
+		c.appears("pid")
+	}
+	c.pty.Close()
+	select {
+	case <-c.done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the program did not end")
+	}
+	c.census()
+	if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() && ws.Signal() != syscall.SIGHUP || ws.Exited() && ws.ExitStatus() != 0 {
+		t.Errorf("it ended with %v", ws)
 	}
 }
 

@@ -416,6 +416,27 @@ func TestCommandsOfAConversation(t *testing.T) {
 	c.ends()
 }
 
+func TestAConversationInChinese(t *testing.T) {
+	p := newProduct(t, script.Say(script.Text("看看"), shell("t1", "seq 20")), say("好了"), say("又好了"), script.Fail(400, "invalid_request_error", "no"), script.Reply{Wait: script.Forever}, say("末尾"))
+	p.env = append(p.env, "LANG=zh_CN.UTF-8", "LC_ALL=", "LC_MESSAGES=", "ONELOOP_LANG=")
+	c := p.converse()
+	for _, step := range [][2]string{
+		{"/help\r", "发送的内容会等这一轮结束"}, {"/cost\r", "还没有任何用量"}, {"/没有\r", "没有 /没有 这个命令"}, {"/clear 全部\r", "后面不能有别的内容"},
+		{"数一数\r", "请求 2 次"}, {"再数\r", "累计 $"}, {"还数\r", "输入的内容没有丢"}, {"等着\r", "> 等着"},
+		{"排队👨‍👩‍👧‍👦，e\u0301\r", "接下来：排队👨‍👩‍👧‍👦，e\u0301"}, {"\x1b", "末尾"},
+	} {
+		c.types(step[0])
+		c.sees(step[1])
+	}
+	c.mu.Lock()
+	all := sequences.ReplaceAllString(string(c.all), "")
+	c.mu.Unlock()
+	contains(t, all, "…… 还有 14 行", "出错：", "已停止")
+	lacks(t, all, "more line", "session", "tokens", "stopped", "kept")
+	c.types("\x04")
+	c.ends()
+}
+
 func TestOnlyOneLineWithOneWordBehindASlashIsACommand(t *testing.T) {
 	texts := []string{"/clear\nthe second line of a paste", "/etc/hosts what is this", "// a comment", " /clear"}
 	replies := []script.Reply{}

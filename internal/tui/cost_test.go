@@ -2,6 +2,8 @@ package tui
 
 import (
 	"bytes"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,10 +34,10 @@ tokens: 2,010 in (2,000 from the cache), 10 out · 2 requests · turn $0.050 · 
 tokens: 7 in, 5 out · 1 request · turn price unknown · session price unknown
 tokens: 7 in, 5 out · 1 request · turn $0.500 · session price unknown
 `},
-		{&chinese, `词元：输入 1,000，输出 5 · 请求 1 次 · $0.010
-词元：输入 2,010（其中缓存 2,000），输出 10 · 请求 2 次 · 本轮 $0.050 · 累计 $0.060
-词元：输入 7，输出 5 · 请求 1 次 · 本轮 价格未知 · 累计 价格未知
-词元：输入 7，输出 5 · 请求 1 次 · 本轮 $0.500 · 累计 价格未知
+		{&chinese, `输入 1,000 词元，输出 5 词元 · 请求 1 次 · $0.010
+输入 2,010 词元（其中缓存 2,000），输出 10 词元 · 请求 2 次 · 本轮 $0.050 · 累计 $0.060
+输入 7 词元，输出 5 词元 · 请求 1 次 · 本轮 价格未知 · 累计 价格未知
+输入 7 词元，输出 5 词元 · 请求 1 次 · 本轮 $0.500 · 累计 价格未知
 `},
 	} {
 		var out bytes.Buffer
@@ -55,6 +57,19 @@ func TestOneOfSomethingIsSingular(t *testing.T) {
 	for n, want := range []string{"… 0 more lines", "… 1 more line", "… 2 more lines"} {
 		if got := english.MoreLines.of(n); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestALongCommandIsCutInTheUsersLanguage(t *testing.T) {
+	input, err := json.Marshal(map[string]string{"command": strings.Repeat("x", 3999)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for words, want := range map[*Text]string{&english: "x … (1 more byte)", &chinese: "x ……（还有 1 字节）"} {
+		r := renderer{words: words}
+		if got := r.commandLine(&oneloop.ToolUse{Name: "Bash", Input: input}, ""); !strings.HasSuffix(got, want) {
+			t.Errorf("%q does not end with %q", got[len(got)-60:], want)
 		}
 	}
 }

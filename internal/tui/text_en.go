@@ -163,7 +163,7 @@ Exit code
 	CostCached:  "tokens: %s in (%s from the cache), %s out · %s",
 	CostCount:   plural{"%d request", "%d requests"},
 	CostTurn:    "turn %s · session %s",
-	CostSoFar:   "session: %s · %s",
+	CostSoFar:   "session · %s · %s",
 	CostUnknown: "price unknown",
 
 	DemoIntro: `This is the real program: the real loop, real HTTP, real bash in a temporary
