@@ -43,7 +43,9 @@ func TestWorkspace(t *testing.T, open func(t testing.TB) workspace.Workspace) {
 		{"output comes in order and the exit is told", (*place).exits},
 		{"nothing is read from standard input", (*place).emptyInput},
 		{"variables reach the command", (*place).environment},
+		{"a command gets only the variables it is to keep", (*place).keptEnvironment},
 		{"open files reach the command", (*place).descriptors},
+		{"standard input and error can be other files", (*place).otherStreams},
 		{"a program that is missing is named", (*place).noProgram},
 		{"the end of the context ends everything", (*place).endedContext},
 		{"the limit on time ends everything", (*place).timeLimit},
@@ -287,6 +289,33 @@ func (p *place) descriptors() {
 	}
 	if got, err := io.ReadAll(r); string(got) != "hello\n" || err != nil {
 		p.Errorf("it writes %q, %v", got, err)
+	}
+}
+
+func (p *place) keptEnvironment() {
+	env := []string{"LOOPTEST_A=1"}
+	if got, _ := p.run(`echo "$LOOPTEST_A|${HOME-none}|$PWD"; type -p env >/dev/null && echo path`, workspace.Cmd{Keep: []string{"PATH"}, Env: env}); got != "1|none|"+p.Describe().Root+"\npath\n" {
+		p.Errorf("it prints %q", got)
+	}
+}
+
+func (p *place) otherStreams() {
+	in, err := workspace.TextFile("text")
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer in.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer r.Close()
+	got, _ := p.run("cat; echo apart >&2", workspace.Cmd{Fds: map[int]*os.File{0: in, 2: w}})
+	if err := w.Close(); err != nil {
+		p.Errorf("the descriptor did not stay the caller's: %v", err)
+	}
+	if complaint, err := io.ReadAll(r); got != "text" || string(complaint) != "apart\n" || err != nil {
+		p.Errorf("it prints %q and %q, %v", got, complaint, err)
 	}
 }
 

@@ -115,13 +115,7 @@ func (w *LocalWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
 	}
-	env := w.env
-	if dir != w.root {
-		env = mergeEnv(env, "PWD="+dir)
-	}
-	if len(cmd.Env) > 0 {
-		env = mergeEnv(env, cmd.Env...)
-	}
+	env := w.environ(cmd, dir)
 	path, err := w.lookup(cmd.Argv[0], env)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
@@ -141,6 +135,24 @@ func (w *LocalWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) {
 		}
 	}
 	return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+}
+
+// environ gives the environment of a command that starts in dir.
+func (w *LocalWorkspace) environ(cmd Cmd, dir string) []string {
+	env := w.env
+	if cmd.Keep != nil {
+		env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+			key, _, _ := strings.Cut(kv, "=")
+			return !slices.ContainsFunc(cmd.Keep, func(name string) bool { return sameKey(name, key) })
+		})
+	}
+	if dir != w.root || cmd.Keep != nil {
+		env = mergeEnv(env, "PWD="+dir)
+	}
+	if len(cmd.Env) > 0 {
+		env = mergeEnv(env, cmd.Env...)
+	}
+	return env
 }
 
 func isDir(path string) bool {

@@ -2,7 +2,7 @@ package workspace
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -49,8 +49,8 @@ func (w *LocalWorkspace) spawn(ctx context.Context, path, dir string, env []stri
 	defer sink.Close()
 	files := []*os.File{w.null, sink, sink}
 	for n, f := range cmd.Fds {
-		if n < 3 {
-			return nil, errors.New("descriptors 0 to 2 are taken")
+		if n < 0 {
+			return nil, fmt.Errorf("there is no descriptor %d", n)
 		}
 		for len(files) <= n {
 			files = append(files, nil)

@@ -40,8 +40,9 @@ type Workspace interface {
 type Cmd struct {
 	Argv   []string         // Argv[0] without a slash is looked for on PATH, outside the workspace only
 	Dir    string           // below the root, by absolute path or from the root; empty: the root
+	Keep   []string         // the only variables it gets of the workspace's own environment, by name; nil: all
 	Env    []string         // KEY=value, added to the workspace's own environment, later ones win
-	Fds    map[int]*os.File // further descriptors of the command, by their number there, from 3; they stay the caller's
+	Fds    map[int]*os.File // descriptors of the command, by their number there; they stay the caller's. 0 to 2 take the place of the usual ones
 	Output io.Writer        // gets standard output and error in the order they were written; nil: thrown away
 	Limits Limits
 }
