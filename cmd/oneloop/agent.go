@@ -342,6 +342,17 @@ func plain(err error) error {
 	return err
 }
 
+// noted is ask with its questions and answers kept for the trace, which begins
+// later.
+func (p *program) noted(ask oneloop.Ask) oneloop.Ask {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
+		return session.Put(ctx, ask, q, func(e oneloop.Event) { p.before = append(p.before, e) })
+	}
+}
+
 // load reads the settings. ask is for the one question about the folder's
 // .env; nil means that nobody is there.
 func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
@@ -349,7 +360,7 @@ func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
 		Flags: config.Flags{
 			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox, Trust: p.opts.trust,
 		},
-		Environ: p.env, Dir: dir, Ask: session.Queue(ask),
+		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)),
 	})
 	if err != nil {
 		return err

@@ -43,6 +43,9 @@ func (p *program) converse(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, e := range p.before {
+		traced.show(e)
+	}
 	front.Say(fmt.Sprintf(p.words.Welcome, version(), a.model.ID, a.dir))
 	front.Say(p.words.WelcomeHint)
 	for _, n := range p.notices() {

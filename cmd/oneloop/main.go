@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"oneloop"
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
 	"oneloop/team"
@@ -35,7 +36,8 @@ type program struct {
 	stdin    *os.File
 	stdout   *os.File
 	stderr   *os.File
-	ready    func() // waits until signals are taken over
+	ready    func()          // waits until signals are taken over
+	before   []oneloop.Event // what happened before there was a trace
 }
 
 // run does what the command line says and returns the exit code.
