@@ -146,29 +146,30 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 	a.scratch, a.own = filepath.Join(dir, fmt.Sprintf("oneloop-%016x", rand.Uint64())), true
 	var once sync.Mutex
 	var made *team.Broker
-	broker := func() (*team.Broker, error) {
+	broker := func(emit func(oneloop.Event)) *team.Broker {
 		once.Lock()
 		defer once.Unlock()
-		if made != nil {
-			return made, nil
+		if made == nil {
+			link, err := private(a.scratch)
+			if err != nil {
+				emit(oneloop.Notice{Text: fmt.Sprintf("%v. Commands run all the same: what is too long to show is lost, and a subtask needs oneloop on the PATH.", err)})
+			}
+			made = team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode})
 		}
-		if err := os.Mkdir(a.scratch, 0o700); err != nil {
-			return nil, fmt.Errorf("make a folder for this run: %w", err)
-		}
-		link, _, err := team.Link(a.scratch)
-		if err != nil {
-			return nil, errors.Join(err, os.RemoveAll(a.scratch)) // the next command tries again
-		}
-		made = team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode})
-		return made, nil
+		return made
 	}
 	return func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (func(), error) {
-		b, err := broker()
-		if err != nil {
-			return nil, err
-		}
-		return b.Attach(ctx, call, emit, cmd, clock)
+		return broker(emit).Attach(ctx, call, emit, cmd, clock)
 	}, nil
+}
+
+// private makes a run's folder, with the link to this program in it.
+func private(dir string) (link string, err error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make a folder for this run: %w", err)
+	}
+	link, _, err = team.Link(dir)
+	return link, err
 }
 
 // Close ends the session and takes away what the agent made outside of its

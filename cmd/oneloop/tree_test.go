@@ -133,3 +133,30 @@ func TestAFullDiskEndsNoTurnAndIsSaidOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestCommandsRunWithoutAPlaceForTemporaryFiles(t *testing.T) {
+	tmp := t.TempDir()
+	command := func(id string) script.Reply {
+		return script.Say(script.Tool(id, "Bash", `{"command":"echo fine"}`))
+	}
+	p := newProduct(t, script.Reply{React: func(script.Request) script.Reply {
+		if err := os.Remove(tmp); err != nil { // after the start has looked at it
+			t.Error(err)
+		}
+		return command("t1")
+	}}, command("t2"), script.Say(script.Text("done")))
+	p.env = append(p.env, "TMPDIR="+tmp)
+	o := p.run("go")
+	got := p.server.Requests()
+	if o.code != 0 || o.stdout != "done\n" || len(got) != 3 {
+		t.Fatalf("exit code %d, %q, %d requests, %s", o.code, o.stdout, len(got), o.stderr)
+	}
+	for i, id := range []string{"t1", "t2"} {
+		if told, _ := got[i+1].Result(id); told.FullText() != "fine" {
+			t.Errorf("command %s gave %q", id, told.FullText())
+		}
+	}
+	if strings.Count(o.stderr, "make a folder for this run") != 1 {
+		t.Errorf("said is %s", o.stderr)
+	}
+}
