@@ -61,5 +61,8 @@ func (a *answer) denied() error {
 	if a.nobody == 0 {
 		return nil
 	}
-	return &codeError{exitDenied, fmt.Errorf("%d call(s) were denied because nobody could be asked, the first: %s", a.nobody, a.refused)}
+	if a.nobody == 1 {
+		return &codeError{exitDenied, fmt.Errorf("a call was denied because nobody could be asked: %s", a.refused)}
+	}
+	return &codeError{exitDenied, fmt.Errorf("%d calls were denied because nobody could be asked, the first: %s", a.nobody, a.refused)}
 }
