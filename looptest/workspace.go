@@ -326,14 +326,39 @@ func (p *place) noProgram() {
 	}
 }
 
-// stubborn prints the numbers of two processes that stay.
-const stubborn = "sleep 300 & echo $$ $!; wait"
+// held starts a line of bash that prints a word and leaves processes behind,
+// each of which keeps a pipe open. How they are counted is the workspace's own
+// affair; the end of the pipe tells when the last one is gone.
+func (p *place) held(ctx context.Context, line string, cmd workspace.Cmd) (proc workspace.Process, out *output, gone func()) {
+	p.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { r.Close() })
+	cmd.Fds = map[int]*os.File{5: w}
+	proc, out = p.start(ctx, line, cmd)
+	w.Close()
+	return proc, out, func() {
+		p.Helper()
+		if out.String() != "up\n" {
+			p.Fatalf("the command printed %q", out)
+		}
+		r.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := r.Read(make([]byte, 1)); err != io.EOF {
+			p.Errorf("a process of the command is not gone: %v", err)
+		}
+	}
+}
+
+// stubborn stays, and so does a process it started.
+const stubborn = "sleep 300 & echo up; wait"
 
 func (p *place) endedContext() {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(p.Context())
 	defer cancel(nil)
-	proc, out := p.start(ctx, stubborn, workspace.Cmd{})
+	proc, out, gone := p.held(ctx, stubborn, workspace.Cmd{})
 	go func() {
 		select {
 		case <-out.spoke:
@@ -344,36 +369,22 @@ func (p *place) endedContext() {
 	if _, err := proc.Wait(); !errors.Is(err, why) {
 		p.Errorf("Wait gives %v, want the cause", err)
 	}
-	p.gone(out)
+	gone()
 	if _, err := p.Start(ctx, workspace.Cmd{Argv: []string{"true"}}); !errors.Is(err, why) {
 		p.Errorf("Start under an ended context gives %v", err)
 	}
 }
 
-// gone checks that the processes of stubborn have ended.
-func (p *place) gone(out *output) {
-	p.Helper()
-	pids := strings.Fields(out.String())
-	if len(pids) != 2 {
-		p.Fatalf("the command printed %q, want two process numbers", out)
-	}
-	for _, pid := range pids {
-		if got, _ := p.run("kill -0 "+pid+" 2>/dev/null && echo alive || echo gone", workspace.Cmd{}); got != "gone\n" {
-			p.Errorf("process %s is %s", pid, got)
-		}
-	}
-}
-
 func (p *place) timeLimit() {
-	proc, out := p.start(p.Context(), stubborn, workspace.Cmd{Limits: workspace.Limits{Time: 300 * time.Millisecond}})
+	proc, _, gone := p.held(p.Context(), stubborn, workspace.Cmd{Limits: workspace.Limits{Time: 300 * time.Millisecond}})
 	if _, err := proc.Wait(); !errors.Is(err, workspace.ErrTime) {
 		p.Errorf("Wait gives %v, want ErrTime", err)
 	}
-	p.gone(out)
+	gone()
 }
 
 func (p *place) leftovers() {
-	proc, out := p.start(p.Context(), "sleep 300 & echo $$ $!", workspace.Cmd{})
+	proc, _, gone := p.held(p.Context(), "sleep 300 & echo up", workspace.Cmd{})
 	exit, err := proc.Wait()
 	if err != nil || exit.Code != 0 {
 		p.Errorf("%+v, %v", exit, err)
@@ -381,7 +392,7 @@ func (p *place) leftovers() {
 	if len(exit.Left) != 1 || !strings.Contains(exit.Left[0], "sleep") {
 		p.Errorf("it names %q as left", exit.Left)
 	}
-	p.gone(out)
+	gone()
 }
 
 func (p *place) sideBySide() {

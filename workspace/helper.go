@@ -5,8 +5,9 @@ import "sync/atomic"
 var helperCalled atomic.Bool
 
 // Helper prepares the program for workspaces. It is the first line of main,
-// and of TestMain; without it no workspace opens. It returns at once and is
-// harmless to call again. What it does is for the whole program:
+// and of TestMain; without it no workspace opens. It returns at once, unless
+// the program was executed again by a sandbox, whose part it then plays to the
+// end. It is harmless to call again. What it does is for the whole program:
 //
 //   - On Linux the program becomes the reaper of orphans below it, so that a
 //     process which left its group and lost its parent is still found. A
@@ -23,5 +24,6 @@ func Helper() {
 	if helperCalled.Swap(true) {
 		return
 	}
+	playPart()
 	prepare()
 }

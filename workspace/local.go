@@ -105,20 +105,9 @@ func (w *LocalWorkspace) Files() Files { return w.files }
 // Start starts a command. A Dir that is gone is replaced by the root, and
 // Exit.Notes says so.
 func (w *LocalWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) {
-	if len(cmd.Argv) == 0 {
-		return nil, errors.New("start command: it has no words")
-	}
-	if err := context.Cause(ctx); err != nil {
-		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
-	}
-	dir, err := w.dir(cmd.Dir)
+	path, dir, env, err := w.place(ctx, cmd)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
-	}
-	env := w.environ(cmd, dir)
-	path, err := w.lookup(cmd.Argv[0], env)
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+		return nil, err
 	}
 	p, err := w.spawn(ctx, path, dir, env, cmd)
 	if err == nil {
@@ -135,6 +124,24 @@ func (w *LocalWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) {
 		}
 	}
 	return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+}
+
+// place finds the program, the folder and the environment of a command.
+func (w *LocalWorkspace) place(ctx context.Context, cmd Cmd) (path, dir string, env []string, err error) {
+	if len(cmd.Argv) == 0 {
+		return "", "", nil, errors.New("start command: it has no words")
+	}
+	if err := context.Cause(ctx); err != nil {
+		return "", "", nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+	}
+	if dir, err = w.dir(cmd.Dir); err != nil {
+		return "", "", nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+	}
+	env = w.environ(cmd, dir)
+	if path, err = w.lookup(cmd.Argv[0], env); err != nil {
+		return "", "", nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+	}
+	return path, dir, env, nil
 }
 
 // environ gives the environment of a command that starts in dir.

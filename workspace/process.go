@@ -30,18 +30,23 @@ const (
 
 // localProcess is a command on this machine.
 type localProcess struct {
-	ctx    context.Context
-	first  *os.Process
-	tree   *tree
-	limit  time.Duration
-	notes  []string
+	outlet
+	ctx   context.Context
+	first *os.Process
+	tree  *tree
+	limit time.Duration
+	notes []string
+}
+
+// outlet is where the output of a command goes.
+type outlet struct {
 	output io.Writer
 	pipe   *os.File // read end of its output; nil when nobody wants it
 }
 
 // spawn starts the program at path. Nothing is left behind when it fails.
 func (w *LocalWorkspace) spawn(ctx context.Context, path, dir string, env []string, cmd Cmd) (*localProcess, error) {
-	p := &localProcess{ctx: ctx, limit: cmd.Limits.Time, output: cmd.Output}
+	p := &localProcess{outlet: outlet{output: cmd.Output}, ctx: ctx, limit: cmd.Limits.Time}
 	sink, err := p.openOutput()
 	if err != nil {
 		return nil, err
@@ -74,7 +79,7 @@ func (w *LocalWorkspace) spawn(ctx context.Context, path, dir string, env []stri
 
 // openOutput makes what the command writes to and, unless that is thrown
 // away, what we read from.
-func (p *localProcess) openOutput() (*os.File, error) {
+func (p *outlet) openOutput() (*os.File, error) {
 	if p.output == nil {
 		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	}
@@ -172,7 +177,7 @@ func (g *guard) lift() error {
 
 // copyOutput reads until nobody holds the write end, or until stopReading.
 // Output that fails is not written to again, and the command not disturbed.
-func (p *localProcess) copyOutput() error {
+func (p *outlet) copyOutput() error {
 	if p.pipe == nil {
 		return nil
 	}
@@ -199,7 +204,7 @@ var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
 
 // stopReading waits for the end of the output. The tree has ended, so that
 // it is there already, unless a process outside holds the other end.
-func (p *localProcess) stopReading(read <-chan struct{}) {
+func (p *outlet) stopReading(read <-chan struct{}) {
 	if p.pipe == nil {
 		<-read
 		return

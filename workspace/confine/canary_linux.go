@@ -1,0 +1,81 @@
+//go:build amd64 || arm64
+
+package confine
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// canaryName is the first word of the command line of this program when it
+// tries, as a command in a sandbox, what must not succeed there.
+const canaryName = "oneloop: canary"
+
+// CanaryOrder is the command that tries whether a sandbox holds. secret is a
+// file outside, dir a folder outside that the user may write, port one of
+// the loopback outside where somebody listens, and inside a folder that can
+// be written. It prints what is wrong, a line each, and nothing when it holds.
+func CanaryOrder(secret, dir, port, inside string) Order {
+	return Order{
+		Path: "/proc/self/exe",
+		Argv: []string{canaryName, secret, dir, port, inside},
+		Env:  []string{},
+		Dir:  "/",
+	}
+}
+
+// sing does what a command must not be able to do.
+func sing() int {
+	args := os.Args[1:]
+	if len(args) != 4 {
+		fmt.Println("the canary was called wrongly")
+		return 2
+	}
+	secret, dir, port, inside := args[0], args[1], args[2], args[3]
+	if _, err := os.ReadFile(secret); err == nil {
+		fmt.Println("a file of the private temporary folder can be read")
+	}
+	// Such a file has no name, so that nothing is left of it.
+	if fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600); err == nil {
+		unix.Close(fd)
+		fmt.Println("a folder outside the workspace can be written")
+	}
+	var root unix.Statfs_t
+	if err := unix.Statfs("/", &root); err != nil || root.Flags&unix.ST_RDONLY == 0 {
+		fmt.Println("the root can be written")
+	}
+	if fd, err := unix.Open(inside, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600); err == nil {
+		unix.Close(fd)
+	} else if err != unix.EOPNOTSUPP && err != unix.EISDIR {
+		fmt.Printf("the workspace cannot be written: %v\n", err)
+	}
+	if c, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", port), time.Second); err == nil {
+		c.Close()
+		fmt.Println("the network outside can be reached")
+	}
+	if fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err == nil {
+		unix.Close(fd)
+		fmt.Println("sockets of the machine can be reached")
+	}
+	if unix.Unshare(unix.CLONE_NEWNS) == nil || unix.Mount("none", "/mnt", "tmpfs", 0, "") == nil {
+		fmt.Println("mounts can be changed")
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		fmt.Printf("its own state cannot be read: %v\n", err)
+	}
+	for _, want := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
+		if !strings.Contains(string(status), want+"\n") {
+			fmt.Printf("its state lacks %q\n", want)
+		}
+	}
+	if os.Getpid() > 10 {
+		fmt.Println("it has no process numbers of its own")
+	}
+	return 0
+}

@@ -1,0 +1,87 @@
+// Package confine is what the kernel does for a sandbox: namespaces, mounts,
+// Landlock, system call filters, limits and capabilities. It knows nothing of
+// agents; package workspace makes a workspace of it.
+//
+// A [Holder] is this program, executed again as the first process of
+// namespaces of its own. It prepares once what every command sees of the
+// file system. A command is then a fork of the holder that never comes back
+// to Go: it follows a list of system calls, forks the program and stays as the
+// first process of the command's own process numbers. When it ends, so does
+// everything the command started; when the holder ends, so do all commands.
+package confine
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrSystem says that this system has no sandbox.
+var ErrSystem = errors.New("there is no sandbox on this system")
+
+// Policy is what all commands of a holder have in common. Paths are absolute
+// and without symbolic links.
+type Policy struct {
+	Write []string // folders that commands may change; the first is the workspace
+	Show  []string // files and folders seen, not changed, where the rest is private
+	Hide  []string // files and folders of which nothing is seen
+	Tmp   string   // the folder that is /tmp; empty: one in memory, gone with the holder
+	Size  int64    // bytes of each folder in memory; 0: half of the memory
+}
+
+// Order is one command.
+type Order struct {
+	Path   string // of the program
+	Argv   []string
+	Env    []string
+	Dir    string  // absolute
+	Fds    []int   // the numbers that descriptors get in the command: output first, for 1 and 2
+	Guard  []Guard // what it may not change in folders that it may
+	Frozen bool    // it may not change them at all
+	Limits Limits
+}
+
+// Guard is a path below a folder that can be changed, by its name from there.
+type Guard struct {
+	Root string
+	Path string
+	Kind GuardKind
+}
+
+// GuardKind says what a command may do with a path.
+type GuardKind uint8
+
+const (
+	// Pinned may be changed inside, and neither renamed nor removed.
+	Pinned GuardKind = iota
+	// ReadOnly may not be changed at all.
+	ReadOnly
+)
+
+// Limits bound a command. Zero means no limit.
+type Limits struct {
+	Processes int   // processes and threads at a time
+	Memory    int64 // bytes that all its processes have together
+	Data      int64 // bytes that one process may ask for
+	File      int64 // bytes of a file
+	Disk      int64 // bytes by which its files may grow
+}
+
+// Result is how a command ended.
+type Result struct {
+	Left []string // what had to be ended, e.g. "sleep (pid 3)"
+	Over string   // the limit that ended it, in words; empty: none did
+}
+
+// Facts is what a holder found out about the system.
+type Facts struct {
+	Landlock int      // version; 0: there is none
+	PidMax   bool     // the number of processes is limited by the kernel also for root
+	Weaker   []string // what is weaker than it could be, in words
+}
+
+const (
+	// grace is how long a process may take to end after it was asked to.
+	grace = time.Second
+	// stuck is how long to wait for what a signal cannot end.
+	stuck = time.Second
+)

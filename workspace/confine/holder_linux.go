@@ -1,0 +1,285 @@
+//go:build amd64 || arm64
+
+package confine
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// holderName is the first word of a holder's command line, which is all that
+// tells it from the program proper.
+const holderName = "oneloop: sandbox"
+
+// control is the descriptor of a holder's socket to the agent.
+const control = 3
+
+// hello is the holder's first message.
+type hello struct {
+	Facts Facts
+	Error string
+}
+
+// Helper lives the life of a holder and does not return, when this process
+// was started as one. Otherwise it returns at once.
+func Helper() {
+	switch os.Args[0] {
+	case holderName:
+		os.Exit(hold())
+	case canaryName:
+		os.Exit(sing())
+	}
+}
+
+type holder struct {
+	policy  Policy
+	facts   Facts
+	null    int
+	ruleset int // -1: no Landlock
+	filter  []unix.SockFilter
+}
+
+func hold() int {
+	debug.SetGCPercent(400)
+	var p Policy
+	if _, err := receive(control, &p); err != nil {
+		return 1 // the agent is gone
+	}
+	h := &holder{policy: p}
+	err := h.open()
+	greeting := hello{Facts: h.facts}
+	if err != nil {
+		greeting.Error = err.Error()
+	}
+	if send(control, greeting) != nil || err != nil {
+		return 1
+	}
+	for {
+		var o Order
+		fds, err := receive(control, &o)
+		if err != nil {
+			return 0
+		}
+		go h.serve(o, fds)
+	}
+}
+
+func (h *holder) open() error {
+	unix.CloseOnExec(control)
+	if os.Getpid() != 1 {
+		return fmt.Errorf("start sandbox: it has no process numbers of its own")
+	}
+	if err := raiseLoopback(); err != nil {
+		return err
+	}
+	if err := prepare(h.policy); err != nil {
+		return err
+	}
+	var err error
+	if h.null, err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return fmt.Errorf("open /dev/null: %w", err)
+	}
+	h.filter = filter(true)
+	h.ruleset = -1
+	h.facts.Landlock = landlockVersion()
+	if h.facts.Landlock == 0 {
+		h.facts.Weaker = append(h.facts.Weaker, "no Landlock in this kernel: one line of defence less around the read-only files")
+	} else {
+		write := append([]string{"/tmp", "/var/tmp", "/dev"}, h.policy.Write...)
+		if h.ruleset, err = fence(h.facts.Landlock, []string{"/"}, write); err != nil {
+			return err
+		}
+	}
+	h.facts.PidMax = ownPidMax()
+	if !h.facts.PidMax && os.Geteuid() == 0 {
+		h.facts.Weaker = append(h.facts.Weaker, "as root this kernel does not limit the number of processes; commands with too many are ended a moment later")
+	}
+	return nil
+}
+
+// serve runs one command to its end.
+func (h *holder) serve(o Order, fds []int) {
+	if len(fds) != len(o.Fds)+1 {
+		closeAll(fds)
+		return
+	}
+	tell := fds[0]
+	r := &running{order: o, tell: os.NewFile(uintptr(tell), "command"), gone: make(chan struct{}), dirs: h.policy.Write, count: !h.facts.PidMax}
+	defer r.tell.Close()
+	pid, err := h.start(o, tell, fds[1:])
+	closeAll(fds[1:])
+	if err != nil {
+		r.refuse(err)
+		return
+	}
+	r.pid = pid
+	go r.reap()
+	orders := make(chan byte)
+	go r.listen(orders)
+	result := r.watch(orders)
+	text, _ := json.Marshal(result)
+	r.tell.Write(append([]byte{reportDone, 0, 0, 0, 0, 0, 0, 0}, text...))
+}
+
+// start makes the first process of a command.
+func (h *holder) start(o Order, tell int, fds []int) (int, error) {
+	// Sources lie above all numbers they are to get, so that none is lost.
+	above := 64
+	for _, n := range o.Fds {
+		above = max(above, n+1)
+	}
+	sources := append([]int{tell, h.null}, fds...)
+	high := make([]int, 0, len(sources))
+	defer func() { closeAll(high) }()
+	for _, fd := range sources {
+		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, above)
+		if err != nil {
+			return 0, fmt.Errorf("pass descriptors: %w", err)
+		}
+		high = append(high, dup)
+	}
+	program, err := programScript(o, high[1], high[2:])
+	if err != nil {
+		return 0, err
+	}
+	c := &child{
+		flags:   unix.CLONE_NEWPID | unix.CLONE_NEWNS,
+		init:    h.initScript(o),
+		program: program,
+		tell:    uintptr(high[0]),
+	}
+	return c.start()
+}
+
+// running is a command of the holder's.
+type running struct {
+	order Order
+	pid   int      // of its first process, in the holder's count
+	dirs  []string // that it may write
+	count bool     // processes are counted, not limited by the kernel
+	tell  *os.File
+	gone  chan struct{} // closed when nothing is left
+}
+
+func (r *running) refuse(err error) {
+	var errno syscall.Errno
+	head := make([]byte, reportSize)
+	binary.NativeEndian.PutUint32(head, reportFailed)
+	binary.NativeEndian.PutUint32(head[4:], uint32(errno))
+	r.tell.Write(append(head, err.Error()...))
+}
+
+// reap waits for the first process. When it is gone the kernel has ended
+// everything with its process numbers.
+func (r *running) reap() {
+	for {
+		_, err := unix.Wait4(r.pid, nil, unix.WALL, nil)
+		if err != unix.EINTR {
+			break
+		}
+	}
+	close(r.gone)
+}
+
+// listen passes on what the agent orders, until the command is done. An agent
+// that closed its end wants no more of it.
+func (r *running) listen(orders chan<- byte) {
+	buf := make([]byte, 16)
+	for {
+		n, err := r.tell.Read(buf)
+		what := byte(orderEnd)
+		if n > 0 {
+			what = buf[0]
+		}
+		select {
+		case orders <- what:
+		case <-r.gone:
+			return
+		}
+		if err != nil || n == 0 {
+			return
+		}
+	}
+}
+
+// watch waits for the end of the command, and brings it about.
+func (r *running) watch(orders <-chan byte) Result {
+	guard := newWatchdog(r.order.Limits, r.pid, r.dirs, r.count)
+	var tick <-chan time.Time
+	if pause := guard.pause(); pause > 0 {
+		tick = time.After(pause)
+	}
+	for {
+		select {
+		case <-r.gone:
+			return Result{}
+		case <-orders:
+			return Result{Left: r.end()}
+		case <-tick:
+			if over := guard.look(); over != "" {
+				unix.Kill(r.pid, unix.SIGKILL)
+				r.wait(stuck)
+				return Result{Over: over}
+			}
+			tick = time.After(guard.pause())
+		}
+	}
+}
+
+// end asks all processes to end, then ends them, and names them.
+func (r *running) end() []string {
+	left := descendants(r.pid)
+	if r.wait(0) {
+		return nil
+	}
+	names := make([]string, len(left))
+	for i, p := range left {
+		names[i] = p.String()
+		unix.Kill(p.pid, unix.SIGTERM)
+		unix.Kill(p.pid, unix.SIGCONT)
+	}
+	if r.wait(grace) {
+		return names
+	}
+	unix.Kill(r.pid, unix.SIGKILL)
+	if r.wait(stuck) {
+		return names
+	}
+	survived := map[int]bool{}
+	for _, p := range descendants(r.pid) {
+		survived[p.pid] = true
+	}
+	for i, p := range left {
+		if survived[p.pid] {
+			names[i] += ", which could not be ended"
+		}
+	}
+	return names
+}
+
+// wait reports whether nothing is left after at most d.
+func (r *running) wait(d time.Duration) bool {
+	if d == 0 {
+		select {
+		case <-r.gone:
+			return true
+		default:
+			return false
+		}
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-r.gone:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

@@ -1,0 +1,180 @@
+//go:build amd64 || arm64
+
+package confine
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Return values of a filter.
+const (
+	verdictAllow = unix.SECCOMP_RET_ALLOW
+	verdictKill  = unix.SECCOMP_RET_KILL_PROCESS
+	verdictErrno = unix.SECCOMP_RET_ERRNO
+)
+
+// Offsets in what the kernel hands to a filter: number, architecture,
+// instruction pointer, six arguments of 64 bits. Both architectures are
+// little-endian, so the low half of an argument comes first.
+const (
+	offNumber = 0
+	offArch   = 4
+	offArgs   = 16
+)
+
+// program assembles a filter.
+type program struct{ code []unix.SockFilter }
+
+func (p *program) emit(code uint16, k uint32, jt, jf uint8) {
+	p.code = append(p.code, unix.SockFilter{Code: code, Jt: jt, Jf: jf, K: k})
+}
+
+func (p *program) load(offset uint32) { p.emit(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset, 0, 0) }
+func (p *program) and(mask uint32)    { p.emit(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, mask, 0, 0) }
+func (p *program) give(v uint32)      { p.emit(unix.BPF_RET|unix.BPF_K, v, 0, 0) }
+func (p *program) deny(errno unix.Errno) {
+	p.give(verdictErrno | uint32(errno))
+}
+
+// equal goes on with the next instruction when the loaded word is k, and
+// skips so many otherwise.
+func (p *program) equal(k uint32, skip uint8) {
+	p.emit(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, k, 0, skip)
+}
+
+// argument loads the low half of an argument.
+func (p *program) argument(n uint32) { p.load(offArgs + 8*n) }
+
+// rule is what happens to a system call. It is entered with nothing known of
+// the loaded word and must end in a verdict.
+func (p *program) rule(number uint32, body func(*program)) {
+	var b program
+	body(&b)
+	p.equal(number, uint8(len(b.code)))
+	p.code = append(p.code, b.code...)
+}
+
+// refused are the system calls that fail with EPERM: those that change the
+// machine, reach into other processes, make a view of files or rights of its
+// own, or are known above all for the holes they had.
+var refused = []uint32{
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
+	unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_FSCONFIG, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_CHROOT, unix.SYS_SETNS,
+	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_FANOTIFY_INIT,
+	unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_LOOKUP_DCOOKIE,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
+	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SYSLOG,
+	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL,
+	unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
+}
+
+// missing are the system calls that are as if the kernel did not have them.
+// Programs then use older ones, whose arguments a filter can look at.
+var missing = []uint32{
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	unix.SYS_CLONE3, unix.SYS_OPENAT2,
+}
+
+const (
+	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
+	// On clone the low byte is a signal, and the bit of a new time namespace
+	// belongs to it.
+	cloneNamespaces = newNamespaces &^ 0xff
+	setID           = unix.S_ISUID | unix.S_ISGID
+	tmpfile         = unix.O_TMPFILE &^ unix.O_DIRECTORY
+)
+
+// families are the kinds of sockets a program may make.
+func families(network bool) []uint32 {
+	if network {
+		return []uint32{unix.AF_INET, unix.AF_INET6}
+	}
+	return nil
+}
+
+// filter is the program every system call of a command passes. Without
+// network, sockets to anywhere are refused, and not only those to other
+// families than the internet's.
+func filter(network bool) []unix.SockFilter {
+	p := &program{}
+	p.load(offArch)
+	p.equal(nativeArch, 1)
+	p.emit(unix.BPF_JMP|unix.BPF_JA, 1, 0, 0)
+	p.give(verdictKill)
+	p.load(offNumber)
+	if foreignBit != 0 {
+		p.emit(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, foreignBit, 0, 1)
+		p.deny(unix.ENOSYS)
+	}
+	for _, n := range refused {
+		p.rule(n, func(b *program) { b.deny(unix.EPERM) })
+	}
+	for _, n := range legacyRefused {
+		p.rule(n, func(b *program) { b.deny(unix.EPERM) })
+	}
+	for _, n := range missing {
+		p.rule(n, func(b *program) { b.deny(unix.ENOSYS) })
+	}
+	p.rule(unix.SYS_CLONE, func(b *program) { b.refuseBits(0, cloneNamespaces) })
+	p.rule(unix.SYS_UNSHARE, func(b *program) { b.refuseBits(0, newNamespaces) })
+	p.rule(unix.SYS_IOCTL, func(b *program) {
+		b.argument(1)
+		for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCCONS} {
+			b.equal(request, 1)
+			b.deny(unix.EPERM)
+		}
+		b.give(verdictAllow)
+	})
+	p.rule(unix.SYS_SOCKET, func(b *program) {
+		b.argument(0)
+		for _, f := range families(network) {
+			b.equal(f, 1)
+			b.give(verdictAllow)
+		}
+		b.equal(unix.AF_UNIX, 1)
+		b.deny(unix.EPERM)
+		b.deny(unix.EAFNOSUPPORT)
+	})
+	for _, call := range slices.Concat(modes, legacyModes) {
+		p.rule(call.number, func(b *program) { b.refuseBits(call.mode, setID) })
+	}
+	for _, call := range slices.Concat(opens, legacyOpens) {
+		p.rule(call.number, func(b *program) {
+			b.argument(call.flags)
+			b.and(unix.O_CREAT | tmpfile)
+			b.equal(0, 1)
+			b.give(verdictAllow)
+			b.refuseBits(call.mode, setID)
+		})
+	}
+	p.give(verdictAllow)
+	return p.code
+}
+
+// refuseBits refuses a call with any of these bits in an argument.
+func (p *program) refuseBits(argument, bits uint32) {
+	p.argument(argument)
+	p.and(bits)
+	p.equal(0, 1)
+	p.give(verdictAllow)
+	p.deny(unix.EPERM)
+}
+
+// call says which arguments of a system call are flags and mode of a file.
+type call struct{ number, flags, mode uint32 }
+
+// modes set the mode of a file, and opens do where they make one. A program
+// that keeps the rights of another must not be left in the workspace.
+var modes = []call{
+	{unix.SYS_FCHMOD, 0, 1}, {unix.SYS_FCHMODAT, 0, 2}, {unix.SYS_FCHMODAT2, 0, 2},
+	{unix.SYS_MKDIRAT, 0, 2}, {unix.SYS_MKNODAT, 0, 2},
+}
+
+var opens = []call{{unix.SYS_OPENAT, 2, 3}}

@@ -1,0 +1,237 @@
+//go:build amd64 || arm64
+
+package confine
+
+import (
+	"fmt"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A step is one system call of a process between fork and exec. Such a
+// process is a copy of this program with one thread, in which nothing of the
+// Go runtime works any more: it can follow steps and nothing else.
+type step struct {
+	label    string // what it is for, in words
+	trap     uintptr
+	arg      [6]uintptr
+	register uint8 // bit i: arg[i] is the number of a register
+	into     int8  // register that takes the result, -1: none
+	optional bool  // go on when it fails
+}
+
+// script is a list of steps and what they point at.
+type script struct {
+	steps []step
+	keep  []any
+}
+
+// registers hold results of steps for later ones.
+const registers = 4
+
+// do adds a step.
+func (s *script) do(label string, trap uintptr, args ...uintptr) *step {
+	st := step{label: label, trap: trap, into: -1}
+	copy(st.arg[:], args)
+	s.steps = append(s.steps, st)
+	return &s.steps[len(s.steps)-1]
+}
+
+// takes makes argument i the content of a register.
+func (s *step) takes(i int, register uintptr) *step {
+	s.register |= 1 << i
+	s.arg[i] = register
+	return s
+}
+
+func (s *step) gives(register int8) *step {
+	s.into = register
+	return s
+}
+
+func (s *step) orNot() *step {
+	s.optional = true
+	return s
+}
+
+// text is the address of a string for the kernel. The heap does not move.
+func (s *script) text(v string) uintptr {
+	p, err := syscall.BytePtrFromString(v)
+	if err != nil {
+		p, _ = syscall.BytePtrFromString("") // callers refuse NUL before
+	}
+	s.keep = append(s.keep, p)
+	return uintptr(unsafe.Pointer(p))
+}
+
+// at is the address of what p points at.
+func at[T any](s *script, p *T) uintptr {
+	s.keep = append(s.keep, p)
+	return uintptr(unsafe.Pointer(p))
+}
+
+// texts is the address of a list of strings that ends with nil.
+func (s *script) texts(list []string) (uintptr, error) {
+	p, err := syscall.SlicePtrFromStrings(list)
+	if err != nil {
+		return 0, err
+	}
+	s.keep = append(s.keep, p)
+	return uintptr(unsafe.Pointer(&p[0])), nil
+}
+
+// Kinds of report, the first byte of one.
+const (
+	reportFailed  = 'f' // a step failed: errno, then the label
+	reportStarted = 's' // the program runs: its number
+	reportExited  = 'x' // the program has ended: its wait status
+	reportDone    = 'd' // nothing is left; written by the holder: a Result
+	orderEnd      = 'e' // to the holder: end everything
+)
+
+// report is what the first process of a command tells about it.
+type report struct {
+	kind  uint32
+	value uint32
+}
+
+const reportSize = int(unsafe.Sizeof(report{}))
+
+// child is a process about to be made: it follows init as the first process
+// of its own numbers, forks, and its child follows program, the last step of
+// which executes the command.
+type child struct {
+	flags   uintptr // of clone
+	init    *script
+	program *script
+	tell    uintptr // descriptor for reports; above those that either script uses
+	actions [32]byte
+	mask    uint64
+	saved   uint64
+}
+
+// start makes the process. It returns in the caller only.
+func (c *child) start() (int, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	syscall.ForkLock.Lock()
+	pid, errno := c.fork()
+	syscall.ForkLock.Unlock()
+	runtime.KeepAlive(c)
+	if errno != 0 {
+		return 0, fmt.Errorf("make process: %w", errno)
+	}
+	return int(pid), nil
+}
+
+// fork blocks all signals around the fork: a handler of the Go runtime that
+// runs in the child would never come back.
+//
+//go:noinline
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *child) fork() (uintptr, syscall.Errno) {
+	c.mask = ^uint64(0)
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.mask)), uintptr(unsafe.Pointer(&c.saved)), 8, 0, 0)
+	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, c.flags|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	if errno == 0 && pid == 0 {
+		c.live()
+	}
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.saved)), 0, 8, 0, 0)
+	return pid, errno
+}
+
+// live is the life of the new process.
+//
+//go:noinline
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *child) live() {
+	for sig := uintptr(1); sig <= 64; sig++ {
+		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&c.actions)), 0, 8, 0, 0)
+	}
+	c.mask = 0
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.mask)), 0, 8, 0, 0)
+	c.follow(c.init)
+	// The caller goes on when the child has executed the program or ended.
+	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	if errno == 0 && pid == 0 {
+		c.follow(c.program)
+		exit(127)
+	}
+	if errno != 0 {
+		c.say(reportFailed, uint32(errno), "make process")
+		exit(126)
+	}
+	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, 0, c.tell-1, 0, 0, 0, 0)
+	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, c.tell+1, uintptr(^uint32(0)), 0, 0, 0, 0)
+	c.say(reportStarted, uint32(pid), "")
+	for {
+		var status uint32
+		got, _, errno := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)), unix.WALL, 0, 0, 0)
+		if errno == unix.EINTR {
+			continue
+		}
+		if errno != 0 {
+			exit(0) // nothing is left
+		}
+		if got == pid {
+			c.say(reportExited, status, "")
+		}
+	}
+}
+
+// follow does the steps of a script. One that fails ends the process.
+//
+//go:noinline
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *child) follow(s *script) {
+	var regs [registers]uintptr
+	for i := range s.steps {
+		st := &s.steps[i]
+		var arg [6]uintptr
+		for n := range arg {
+			arg[n] = st.arg[n]
+			if st.register&(1<<n) != 0 {
+				arg[n] = regs[st.arg[n]%registers]
+			}
+		}
+		result, _, errno := syscall.RawSyscall6(st.trap, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5])
+		if errno != 0 && !st.optional {
+			c.say(reportFailed, uint32(errno), st.label)
+			exit(126)
+		}
+		if st.into >= 0 {
+			regs[st.into%registers] = result
+		}
+	}
+}
+
+// say writes a report and its text as one message.
+//
+//go:noinline
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *child) say(kind byte, value uint32, text string) {
+	r := report{uint32(kind), value}
+	parts := [2]syscall.Iovec{}
+	parts[0].Base, parts[0].Len = (*byte)(unsafe.Pointer(&r)), uint64(reportSize)
+	parts[1].Base, parts[1].Len = unsafe.StringData(text), uint64(len(text))
+	syscall.RawSyscall6(unix.SYS_WRITEV, c.tell, uintptr(unsafe.Pointer(&parts)), 2, 0, 0, 0)
+}
+
+//go:nosplit
+//go:norace
+func exit(code uintptr) {
+	for {
+		syscall.RawSyscall6(unix.SYS_EXIT_GROUP, code, 0, 0, 0, 0, 0)
+	}
+}

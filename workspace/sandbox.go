@@ -1,0 +1,103 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Backends of a sandbox, from the strongest.
+const (
+	// BackendNS has namespaces of its own: files, processes and network.
+	BackendNS = "ns"
+)
+
+// SandboxOptions are the settings of [Sandboxed]. The zero value confines
+// commands to the workspace, without network.
+type SandboxOptions struct {
+	Env     []string // as in [LocalOptions]
+	Secrets []string // as in [LocalOptions]
+	// Keep are names of variables that commands get although they look like
+	// those of credentials.
+	Keep []string
+	// Dirs are further folders that commands may change.
+	Dirs []string
+	// Show are files and folders that commands see, and cannot change, where
+	// they would see nothing: below the temporary folder or a hidden one.
+	// Those that do not exist when the first command starts are left out.
+	Show []string
+	// Hide are files and folders of which commands see nothing, besides
+	// [HiddenPaths].
+	Hide []string
+	// Protect are names from the root that commands cannot change, whether
+	// they exist or not, besides those of git, editors and agents.
+	Protect []string
+	// Cache is the folder that programs are told to keep downloads and
+	// intermediate results in. It should be one that nothing outside the
+	// sandbox uses. It is made when it is missing. Empty: it is in memory and
+	// lost at the end.
+	Cache string
+	// Tmp is the folder that is /tmp to commands. Empty: it is in memory and
+	// lost at the end.
+	Tmp string
+	// State is a folder of the user's for the list of what this program puts
+	// into the workspace while commands run, so that the next one can remove
+	// it after a crash. Empty: one in the system's temporary folder.
+	State string
+	// Limits of each command.
+	Limits SandboxLimits
+	// Backend is the only one to be used. Empty: the strongest that works.
+	Backend string
+}
+
+// SandboxLimits bound a command with everything it starts. Zero means the
+// default, a negative number no limit.
+type SandboxLimits struct {
+	Processes int   // processes and threads at a time; default 4096, at least 301
+	Memory    int64 // bytes that all have together; default none
+	Process   int64 // bytes that one process may ask for; default none
+	File      int64 // bytes of one file; default none
+	Disk      int64 // bytes that the files it changes may take; default none
+}
+
+// SandboxStatus says what is in force.
+type SandboxStatus struct {
+	Backend string   // that commands run in; empty: none was started yet, or none works
+	Weaker  []string // what it does not do here that it could, in words
+	Failed  []SandboxFailure
+	Network string   // "off", with a loopback of its own
+	Write   []string // folders that commands may change
+	Hidden  int      // files and folders of which they see nothing
+}
+
+// SandboxFailure is a backend that does not work here.
+type SandboxFailure struct {
+	Backend string
+	Why     string
+	Mend    string // what the user can do; empty: nothing is known
+}
+
+// SandboxError says that commands cannot be confined, so that none is run.
+type SandboxError struct {
+	Failed []SandboxFailure
+	Err    error
+}
+
+func (e *SandboxError) Error() string {
+	if len(e.Failed) == 0 {
+		return fmt.Sprintf("no sandbox: %v", e.Err)
+	}
+	parts := make([]string, len(e.Failed))
+	for i, f := range e.Failed {
+		parts[i] = f.Backend + ": " + f.Why
+		if f.Mend != "" {
+			parts[i] += " (" + f.Mend + ")"
+		}
+	}
+	return "no sandbox works here, so nothing is run: " + strings.Join(parts, "; ")
+}
+
+func (e *SandboxError) Unwrap() error { return e.Err }
+
+// ErrNoSandbox says that this system has no sandbox, or none that works.
+var ErrNoSandbox = errors.New("there is no sandbox on this system")

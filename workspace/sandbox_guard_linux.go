@@ -1,0 +1,333 @@
+//go:build amd64 || arm64
+
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"oneloop/workspace/confine"
+)
+
+// Commands must not change what other programs later run or obey: the
+// settings and hooks of git, and those of editors, shells and agents. What
+// exists is mounted read-only over itself. What does not exist is kept from
+// being made by a stand-in that is there while commands run:
+//
+//   - In .git a file or folder as git itself would make it, that changes
+//     nothing.
+//   - Elsewhere a socket nobody listens on. Git does not see sockets, nobody
+//     can open one, and nothing else can be made in its place.
+
+// gitPart is what a git folder holds that is obeyed.
+type gitPart struct {
+	name   string
+	folder bool
+	text   string // of a stand-in
+	always bool   // there is a stand-in where it is missing
+}
+
+var gitParts = []gitPart{
+	{name: "hooks", folder: true, always: true},
+	{name: "config", always: true},
+	{name: "config.worktree", always: true},
+	{name: "commondir", text: ".\n", always: true},
+	{name: "info/attributes", always: true},
+}
+
+// worktreeParts are those of a worktree's own folder below .git.
+var worktreeParts = []gitPart{{name: "config.worktree", always: true}, {name: "commondir"}, {name: "gitdir"}}
+
+// guards keeps what commands must not change. It is shared by the commands of
+// a workspace, which may run side by side.
+type guards struct {
+	roots []string
+	names map[string][]string // for each root, besides those of git
+
+	mu    sync.Mutex
+	list  *list
+	users map[spot]int // of each stand-in
+}
+
+// newGuards looks after the folders roots, the first of which is the
+// workspace. protect are further names in that.
+func newGuards(roots []string, home, state string, protect []string) (*guards, error) {
+	g := &guards{roots: roots, names: map[string][]string{}, users: map[spot]int{}, list: openList(state)}
+	for _, root := range roots {
+		for _, name := range guardedNames {
+			if name != ".git" {
+				g.names[root] = append(g.names[root], name)
+			}
+		}
+		rel, ok := below(root, home)
+		if home == "" || !ok {
+			continue
+		}
+		for _, name := range guardedInHome {
+			g.names[root] = append(g.names[root], filepath.Join(rel, name))
+		}
+	}
+	for _, name := range protect {
+		rel, err := relative(name, roots[0])
+		if err != nil {
+			return nil, err
+		}
+		g.names[roots[0]] = append(g.names[roots[0]], rel)
+	}
+	return g, nil
+}
+
+func (g *guards) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.list.close()
+}
+
+// take gives what to mount for one command. release is called when the
+// command has ended; its notes are for whoever started it.
+func (g *guards) take() (mounts []confine.Guard, release func() []string, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	unlock, left, err := g.list.hold()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	g.clear(left)
+	t := &taking{guards: g, pinned: map[spot]bool{}}
+	for _, t.root = range g.roots {
+		if err := t.all(); err != nil {
+			g.drop(t.standIns)
+			return nil, nil, fmt.Errorf("protect files in %s: %w", t.root, err)
+		}
+	}
+	return t.mounts, func() []string { return g.release(t.standIns) }, nil
+}
+
+func (g *guards) release(standIns []spot) []string {
+	if len(standIns) == 0 {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	unlock, left, err := g.list.hold()
+	if err == nil {
+		defer unlock()
+		g.clear(left)
+		err = g.drop(standIns)
+	}
+	if err != nil {
+		return []string{fmt.Sprintf("files that stood in for protected ones may have been left in the workspace: %v", err)}
+	}
+	return nil
+}
+
+// drop removes stand-ins that no command needs any more, the last made first.
+func (g *guards) drop(standIns []spot) error {
+	for _, name := range slices.Backward(standIns) {
+		if g.users[name]--; g.users[name] > 0 {
+			continue
+		}
+		delete(g.users, name)
+		if !g.list.shared(name) {
+			g.remove(name)
+		}
+	}
+	return g.list.set(slices.Collect(maps.Keys(g.users)))
+}
+
+// clear removes what a program left that crashed.
+func (g *guards) clear(left []spot) {
+	for _, name := range slices.Backward(left) {
+		if g.users[name] == 0 && !g.list.shared(name) && g.mayBeOurs(name) {
+			g.remove(name)
+		}
+	}
+}
+
+// mayBeOurs reports whether a stand-in can have that name. Lists lie where
+// only the user writes; still, nothing else is removed.
+func (g *guards) mayBeOurs(p spot) bool {
+	return filepath.IsLocal(p.name) && (Protected(p.name) || slices.Contains(g.names[p.root], p.name) || startsUp("/", "/"+p.name))
+}
+
+// remove removes what can be a stand-in: a socket, an empty folder, or a file
+// with the text of one. What somebody put into it meanwhile is kept.
+func (g *guards) remove(p spot) {
+	root, err := os.OpenRoot(p.root)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	info, err := root.Lstat(p.name)
+	if err != nil {
+		return
+	}
+	switch {
+	case info.Mode().Type() == fs.ModeSocket, info.IsDir():
+		root.Remove(p.name) // fails where a folder is not empty
+	case info.Mode().IsRegular() && info.Size() <= 2:
+		if text, err := root.ReadFile(p.name); err == nil && (len(text) == 0 || string(text) == ".\n") {
+			root.Remove(p.name)
+		}
+	}
+}
+
+// taking is one walk over what is to be guarded.
+type taking struct {
+	*guards
+	root     string // that is walked now
+	mounts   []confine.Guard
+	pinned   map[spot]bool
+	standIns []spot
+}
+
+func (t *taking) all() error {
+	if info, err := os.Lstat(t.path(".git")); err == nil {
+		if !info.IsDir() {
+			t.mount(".git", confine.ReadOnly) // it leads to the folder proper
+		} else if err := t.git(".git", gitParts); err != nil {
+			return err
+		}
+	}
+	for _, name := range t.names[t.root] {
+		if err := t.guard(name, true, makeSocket); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *taking) path(name string) string { return filepath.Join(t.root, name) }
+
+func (t *taking) mount(name string, kind confine.GuardKind) {
+	t.mounts = append(t.mounts, confine.Guard{Root: t.root, Path: name, Kind: kind})
+}
+
+// git guards a git folder, and those of its submodules and worktrees.
+func (t *taking) git(dir string, parts []gitPart) error {
+	for _, p := range parts {
+		if err := t.guard(filepath.Join(dir, p.name), p.always, p.make); err != nil {
+			return err
+		}
+	}
+	if err := t.below(filepath.Join(dir, "worktrees"), worktreeParts); err != nil {
+		return err
+	}
+	return t.below(filepath.Join(dir, "modules"), gitParts)
+}
+
+// below guards the git folders in a folder. The name of a submodule may have
+// several parts.
+func (t *taking) below(dir string, parts []gitPart) error {
+	entries, err := os.ReadDir(t.path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		if _, err := os.Lstat(t.path(filepath.Join(name, "HEAD"))); err != nil {
+			err = t.below(name, parts)
+		} else {
+			err = t.git(name, parts)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p gitPart) make(path string) error {
+	if p.folder {
+		return os.Mkdir(path, 0o755)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(p.text)
+	return errors.Join(err, f.Close())
+}
+
+func makeSocket(path string) error {
+	return os.NewSyscallError("mknod", unix.Mknod(path, unix.S_IFSOCK|0o400, 0))
+}
+
+// guard keeps what is at name as it is. A symbolic link is kept; where it
+// leads is not looked at.
+func (t *taking) guard(name string, always bool, make func(string) error) error {
+	if _, err := os.Lstat(t.path(name)); errors.Is(err, fs.ErrNotExist) && !always {
+		return nil
+	}
+	if dir := filepath.Dir(name); dir != "." {
+		if err := t.pin(dir); err != nil {
+			return err
+		}
+	}
+	if err := t.standIn(name, make); err != nil {
+		return err
+	}
+	t.mount(name, confine.ReadOnly)
+	return nil
+}
+
+// pin keeps a folder, and those above it, from being renamed.
+func (t *taking) pin(dir string) error {
+	here := spot{t.root, dir}
+	if t.pinned[here] {
+		return nil
+	}
+	t.pinned[here] = true
+	if above := filepath.Dir(dir); above != "." {
+		if err := t.pin(above); err != nil {
+			return err
+		}
+	}
+	if err := t.standIn(dir, func(path string) error { return os.Mkdir(path, 0o755) }); err != nil {
+		return err
+	}
+	t.mount(dir, confine.Pinned)
+	return nil
+}
+
+// standIn makes what is missing, and counts who needs it.
+func (t *taking) standIn(name string, make func(string) error) error {
+	here := spot{t.root, name}
+	_, err := os.Lstat(t.path(name))
+	switch {
+	case err == nil:
+		if t.users[here] == 0 && !t.list.shared(here) {
+			return nil // it is somebody's
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if t.users[here] == 0 {
+		if err := t.list.add(here); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		if err := make(t.path(name)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	t.users[here]++
+	t.standIns = append(t.standIns, here)
+	return nil
+}

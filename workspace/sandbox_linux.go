@@ -1,0 +1,296 @@
+//go:build amd64 || arm64
+
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"oneloop/workspace/confine"
+)
+
+func playPart() { confine.Helper() }
+
+// SandboxWorkspace is a [Workspace] on this machine whose commands are
+// confined by the kernel: they change the workspace, a temporary folder of
+// their own and nothing else, reach no network, see no other process, and read
+// no credentials. Everything a command started is gone when it ends, and all
+// of it when this program ends, however it does.
+//
+// It is closed after use.
+type SandboxWorkspace struct {
+	*LocalWorkspace
+	opts   SandboxOptions
+	policy confine.Policy
+	guards *guards
+
+	mu     sync.Mutex // held while a holder starts
+	holder *confine.Holder
+	ident  fs.FileInfo // of the root, when the holder started
+	status SandboxStatus
+	fault  error // why none works; it is not tried again
+	closed bool
+}
+
+// Sandboxed returns the workspace in the folder root, whose commands are
+// confined. Nothing is started yet: see [SandboxWorkspace.Prepare].
+func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
+	env := opts.Env
+	if env == nil {
+		env = Scrub(os.Environ(), opts.Secrets)
+	}
+	cache := opts.Cache
+	if cache == "" {
+		cache = "/tmp/.cache"
+	}
+	local, err := Local(root, LocalOptions{Env: confinedEnv(env, opts.Keep, cache), Dirs: opts.Dirs})
+	if err != nil {
+		return nil, err
+	}
+	w := &SandboxWorkspace{LocalWorkspace: local, opts: opts}
+	if err := w.plan(env); err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	roots := []string{local.root}
+	for _, f := range local.files.folders[1:] {
+		roots = append(roots, f.real)
+	}
+	if w.guards, err = newGuards(roots, local.files.home, opts.State, opts.Protect); err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	w.status = SandboxStatus{Network: "off", Write: w.policy.Write, Hidden: len(w.policy.Hide)}
+	return w, nil
+}
+
+// tooWide are folders that a sandbox cannot give away: it needs to put its
+// own in their place.
+var tooWide = []string{"/", "/dev", "/proc", "/sys", "/run", "/tmp", "/var", "/var/tmp"}
+
+// plan works out what commands see.
+func (w *SandboxWorkspace) plan(env []string) error {
+	p := &w.policy
+	write := append([]string{w.root}, w.opts.Dirs...)
+	if w.opts.Cache != "" {
+		if err := os.MkdirAll(w.opts.Cache, 0o700); err != nil {
+			return err
+		}
+		write = append(write, w.opts.Cache)
+	}
+	for _, dir := range write {
+		actual, err := realPath(dir)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(tooWide, actual) {
+			return fmt.Errorf("%s is too wide for a sandbox: choose a folder below it, or run without a sandbox", actual)
+		}
+		if !slices.Contains(p.Write, actual) {
+			p.Write = append(p.Write, actual)
+		}
+	}
+	for _, path := range slices.Concat(HiddenPaths(env), w.opts.Hide) {
+		if actual, err := realPath(path); err == nil && !slices.Contains(p.Hide, actual) && !w.gives(actual) {
+			p.Hide = append(p.Hide, actual)
+		}
+	}
+	if w.opts.Tmp != "" {
+		actual, err := realPath(w.opts.Tmp)
+		if err != nil {
+			return err
+		}
+		p.Tmp = actual
+	}
+	return nil
+}
+
+// gives reports whether hiding a path would hide a folder that is given.
+func (w *SandboxWorkspace) gives(path string) bool {
+	return slices.Contains(w.policy.Write, path)
+}
+
+func realPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// Describe says what this workspace is. Info.Sandbox is "sandbox" until a
+// backend has been chosen.
+func (w *SandboxWorkspace) Describe() Info {
+	info := w.LocalWorkspace.Describe()
+	if info.Sandbox = w.Status().Backend; info.Sandbox == "" {
+		info.Sandbox = "sandbox"
+	}
+	return info
+}
+
+// Status says what is in force. It starts nothing.
+func (w *SandboxWorkspace) Status() SandboxStatus {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
+}
+
+// Prepare starts the sandbox and tries whether it holds, which the first
+// command would do otherwise. When none works its error is a [*SandboxError],
+// as that of all commands is then.
+func (w *SandboxWorkspace) Prepare() error {
+	_, _, err := w.open()
+	return err
+}
+
+// Close ends the sandbox and everything that runs in it.
+func (w *SandboxWorkspace) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	var err error
+	if w.holder != nil {
+		err = w.holder.Close()
+		w.holder = nil
+	}
+	return errors.Join(err, w.guards.close())
+}
+
+var errClosed = errors.New("the workspace is closed")
+
+// open gives the holder, and a note when it is another than before.
+func (w *SandboxWorkspace) open() (*confine.Holder, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, "", errClosed
+	}
+	if w.fault != nil {
+		return nil, "", w.fault
+	}
+	var note string
+	if w.holder != nil {
+		if note = w.spent(); note == "" {
+			return w.holder, "", nil
+		}
+		w.holder.Close()
+		w.holder = nil
+	}
+	if !isDir(w.root) {
+		return nil, "", fmt.Errorf("%w: %s", ErrNoRoot, w.root)
+	}
+	h, err := w.try()
+	if err != nil {
+		failed := SandboxFailure{Backend: BackendNS, Why: err.Error(), Mend: mend(err)}
+		w.status.Failed = []SandboxFailure{failed}
+		w.status.Backend = ""
+		w.fault = &SandboxError{Failed: w.status.Failed, Err: err}
+		return nil, "", w.fault
+	}
+	w.holder = h
+	w.status.Backend, w.status.Weaker = BackendNS, h.Facts.Weaker
+	return h, note, nil
+}
+
+// spent says why a holder is of no use any more, in words for the model.
+func (w *SandboxWorkspace) spent() string {
+	select {
+	case <-w.holder.Ended():
+		return "the sandbox was started again: what earlier commands left running and their temporary files are gone"
+	default:
+	}
+	if now, err := os.Stat(w.root); err == nil && !os.SameFile(now, w.ident) {
+		return "the workspace folder is another one than before, so the sandbox was started again: what earlier commands left running is gone"
+	}
+	return ""
+}
+
+// try starts a holder and lets the canary sing in it.
+func (w *SandboxWorkspace) try() (*confine.Holder, error) {
+	if b := w.opts.Backend; b != "" && b != BackendNS {
+		return nil, fmt.Errorf("there is no backend %q", b)
+	}
+	var err error
+	if w.ident, err = os.Stat(w.root); err != nil {
+		return nil, err
+	}
+	policy := w.policy
+	for _, path := range w.opts.Show {
+		if actual, err := realPath(path); err == nil {
+			policy.Show = append(policy.Show, actual)
+		}
+	}
+	h, err := confine.Start(policy)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.canary(h); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// canary runs a command that tries to do harm. Nothing of the user's is
+// touched by it, whether it succeeds or not.
+func (w *SandboxWorkspace) canary(h *confine.Holder) error {
+	secret, err := os.CreateTemp("", "oneloop-canary-")
+	if err != nil {
+		return fmt.Errorf("try the sandbox: %w", err)
+	}
+	defer os.Remove(secret.Name())
+	defer secret.Close()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("try the sandbox: %w", err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	r, out, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("try the sandbox: %w", err)
+	}
+	defer r.Close()
+	order := confine.CanaryOrder(secret.Name(), w.outside(), port, w.root)
+	order.Fds = []int{1, 2}
+	c, err := h.Run(order, []*os.File{out, out})
+	out.Close()
+	if err != nil {
+		return fmt.Errorf("try the sandbox: %w", err)
+	}
+	defer c.Close()
+	return heard(c, r)
+}
+
+// outside is a folder this user can write and commands must not: the home
+// folder, or the one around the workspace.
+func (w *SandboxWorkspace) outside() string {
+	theirs := append([]string{"/tmp", "/var/tmp", "/dev", "/run"}, w.policy.Write...)
+	for _, dir := range []string{envValue(w.env, "HOME"), filepath.Dir(w.root)} {
+		actual, err := realPath(dir)
+		if err == nil && !slices.ContainsFunc(theirs, func(given string) bool { _, in := below(given, actual); return in }) {
+			return actual
+		}
+	}
+	return "/"
+}
+
+// mend says what a user can do about a sandbox that does not start.
+func mend(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "operation not permitted"), strings.Contains(text, "permission denied"):
+		return "this system does not let a program make namespaces: in a container start it with --security-opt seccomp=unconfined, " +
+			"on Ubuntu allow them to this program with an AppArmor profile that says userns"
+	case strings.Contains(text, "no space left"), strings.Contains(text, "invalid argument"):
+		return "namespaces may be switched off: see user.max_user_namespaces"
+	case strings.Contains(text, "function not implemented"):
+		return "the kernel is older than 5.12"
+	}
+	return ""
+}

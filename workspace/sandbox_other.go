@@ -1,0 +1,28 @@
+//go:build !linux || !(amd64 || arm64)
+
+package workspace
+
+import (
+	"fmt"
+	"runtime"
+)
+
+func playPart() {}
+
+// SandboxWorkspace is a [Workspace] whose commands are confined. This system
+// has none.
+type SandboxWorkspace struct{ *LocalWorkspace }
+
+// Sandboxed fails with a [*SandboxError]: this system has no sandbox.
+func Sandboxed(string, SandboxOptions) (*SandboxWorkspace, error) {
+	return nil, &SandboxError{Err: fmt.Errorf("%w (%s/%s); commands can only run without one", ErrNoSandbox, runtime.GOOS, runtime.GOARCH)}
+}
+
+// Prepare fails: there is no sandbox.
+func (w *SandboxWorkspace) Prepare() error { return &SandboxError{Err: ErrNoSandbox} }
+
+// Status says that there is none.
+func (w *SandboxWorkspace) Status() SandboxStatus { return SandboxStatus{} }
+
+// Close does nothing.
+func (w *SandboxWorkspace) Close() error { return nil }

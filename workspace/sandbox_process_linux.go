@@ -1,0 +1,266 @@
+//go:build amd64 || arm64
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"oneloop/workspace/confine"
+)
+
+// Start starts a command in the sandbox, which is started with the first one.
+// A Dir that is gone is replaced by the root, and Exit.Notes says so. When no
+// sandbox works nothing is run, and the error is a [*SandboxError].
+func (w *SandboxWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) {
+	path, dir, env, err := w.place(ctx, cmd)
+	if err != nil {
+		return nil, err
+	}
+	holder, note, err := w.open()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+	}
+	var notes []string
+	if note != "" {
+		notes = []string{note}
+	}
+	p, err := w.confined(ctx, holder, confine.Order{Path: path, Argv: cmd.Argv, Env: env, Dir: dir}, cmd)
+	if err == nil {
+		p.notes = notes
+		return p, nil
+	}
+	if !isDir(w.root) {
+		return nil, fmt.Errorf("start %s: %w: %s", cmd.Argv[0], ErrNoRoot, w.root)
+	}
+	if dir != w.root && !isDir(dir) {
+		order := confine.Order{Path: path, Argv: cmd.Argv, Env: mergeEnv(env, "PWD="+w.root), Dir: w.root}
+		if p, err = w.confined(ctx, holder, order, cmd); err == nil {
+			p.notes = append(notes, fmt.Sprintf("the folder %s is gone, so it ran in the workspace root %s", dir, w.root))
+			return p, nil
+		}
+	}
+	var failed *confine.StepError
+	if errors.As(err, &failed) && failed.Program() {
+		err = &os.PathError{Op: "execute", Path: path, Err: failed.Err}
+	}
+	return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+}
+
+// confined hands a command to the holder.
+func (w *SandboxWorkspace) confined(ctx context.Context, h *confine.Holder, order confine.Order, cmd Cmd) (*sandboxProcess, error) {
+	p := &sandboxProcess{outlet: outlet{output: cmd.Output}, ctx: ctx, limit: cmd.Limits.Time}
+	sink, err := p.openOutput()
+	if err != nil {
+		return nil, err
+	}
+	defer sink.Close()
+	order.Fds = []int{1, 2}
+	files := []*os.File{sink, sink}
+	for n, f := range cmd.Fds {
+		if f != nil && n >= 0 {
+			order.Fds, files = append(order.Fds, n), append(files, f)
+		}
+	}
+	if slices.ContainsFunc(slices.Concat(order.Argv, order.Env), func(s string) bool { return strings.ContainsRune(s, 0) }) {
+		err = syscall.EINVAL // as os.StartProcess has it
+	}
+	order.Limits = w.opts.Limits.confine()
+	if err == nil {
+		order.Guard, p.release, err = w.guards.take()
+	}
+	if err == nil {
+		if p.command, err = h.Run(order, files); err != nil {
+			p.release()
+		}
+	}
+	if err != nil {
+		if p.pipe != nil {
+			p.pipe.Close()
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+// confine gives the limits with defaults in place.
+func (l SandboxLimits) confine() confine.Limits {
+	pick := func(n, otherwise int64) int64 {
+		switch {
+		case n < 0:
+			return 0
+		case n == 0:
+			return otherwise
+		}
+		return n
+	}
+	return confine.Limits{
+		Processes: int(pick(int64(l.Processes), 4096)),
+		Memory:    pick(l.Memory, 0), Data: pick(l.Process, 0), File: pick(l.File, 0), Disk: pick(l.Disk, 0),
+	}
+}
+
+// sandboxProcess is a command in a sandbox.
+type sandboxProcess struct {
+	outlet
+	ctx     context.Context
+	command *confine.Command
+	limit   time.Duration
+	notes   []string
+	release func() []string // of what it might not change; says what it tried
+
+	mu      sync.Mutex
+	over    bool  // the first process has exited
+	ordered bool  // the holder was told to end it
+	cause   error // why it was ended, nil if it was not
+}
+
+func (p *sandboxProcess) Pid() int { return p.command.Pid }
+
+// Wait leaves the ending to the holder: it knows the processes, and the kernel
+// ends them all with the first one.
+func (p *sandboxProcess) Wait() (Exit, error) {
+	defer p.command.Close()
+	var failed error // of Output
+	read := make(chan struct{})
+	go func() { failed = p.copyOutput(); close(read) }()
+
+	unwatch := context.AfterFunc(p.ctx, func() { p.end(context.Cause(p.ctx)) })
+	if p.limit > 0 {
+		defer time.AfterFunc(p.limit, func() { p.end(ErrTime) }).Stop()
+	}
+	exit, err := p.follow()
+	unwatch()
+	p.stopReading(read)
+	exit.Notes = append(p.notes, exit.Notes...)
+	exit.Notes = append(exit.Notes, p.release()...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.cause != nil:
+		exit.Left = nil
+		return exit, p.cause
+	case err != nil:
+		return exit, err
+	}
+	return exit, failed
+}
+
+// follow waits until nothing of the command is left.
+func (p *sandboxProcess) follow() (Exit, error) {
+	exit := Exit{Code: -1}
+	exited := false
+	for {
+		ev, err := p.command.Next()
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if !p.late() {
+				return exit, errors.New("the sandbox does not answer")
+			}
+		case err != nil:
+			return exit, err
+		case ev.Exited:
+			exited = true
+			exit.Code, exit.Signal = ev.Status.ExitStatus(), ""
+			if ev.Status.Signaled() {
+				exit.Code, exit.Signal = -1, unix.SignalName(ev.Status.Signal())
+			}
+			p.exited()
+		case ev.Done:
+			exit.Left = ev.Result.Left
+			if ev.Result.Over != "" {
+				exit.Notes = append(exit.Notes, "ended with all it had started: "+ev.Result.Over)
+			}
+			if !exited {
+				exit.Signal = unix.SignalName(unix.SIGKILL)
+			}
+			return exit, nil
+		}
+	}
+}
+
+// end is called when there is a reason to end the command.
+func (p *sandboxProcess) end(cause error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.cause != nil {
+		return
+	}
+	p.cause = cause
+	p.order()
+}
+
+// exited is called when the first process has: what is left may finish.
+func (p *sandboxProcess) exited() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	switch {
+	case p.ordered:
+	case p.ctx.Err() != nil:
+		p.order()
+	default:
+		p.command.Until(time.Now().Add(settle))
+	}
+}
+
+// late is called when what was waited for did not come. It reports false
+// when there is nothing more to be done about it.
+func (p *sandboxProcess) late() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ordered {
+		return false
+	}
+	p.order()
+	return true
+}
+
+// order tells the holder to end the command. On a machine that is busy with
+// swapping that takes its time.
+func (p *sandboxProcess) order() {
+	p.ordered = true
+	p.command.Until(time.Now().Add(grace + stuck + 10*time.Second))
+	p.command.End()
+}
+
+// heard waits for the canary, whose every word is bad news.
+func heard(c *confine.Command, r *os.File) error {
+	const patience = 10 * time.Second
+	r.SetReadDeadline(time.Now().Add(patience))
+	text, err := io.ReadAll(io.LimitReader(r, 4000))
+	if err != nil {
+		return fmt.Errorf("try the sandbox: %w", err)
+	}
+	c.Until(time.Now().Add(patience))
+	var status *syscall.WaitStatus
+	for {
+		ev, err := c.Next()
+		if err != nil {
+			return fmt.Errorf("try the sandbox: %w", err)
+		}
+		if ev.Exited {
+			status = &ev.Status
+		}
+		if ev.Done {
+			break
+		}
+	}
+	if len(text) > 0 {
+		return fmt.Errorf("it does not hold: %s", strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; "))
+	}
+	if status == nil || *status != 0 {
+		return errors.New("it does not hold: the program that tries it failed")
+	}
+	return nil
+}
