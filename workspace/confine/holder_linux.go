@@ -32,9 +32,9 @@ type hello struct {
 func Helper() {
 	switch os.Args[0] {
 	case holderName:
-		os.Exit(hold())
+		syscall.Exit(hold()) // nothing of what [os.Exit] does before is needed
 	case canaryName:
-		os.Exit(sing())
+		syscall.Exit(sing())
 	}
 }
 
@@ -239,9 +239,8 @@ func (r *running) end() []string {
 	if r.wait(0) {
 		return nil
 	}
-	names := make([]string, len(left))
-	for i, p := range left {
-		names[i] = p.String()
+	names := name(left)
+	for _, p := range left {
 		unix.Kill(p.pid, unix.SIGTERM)
 		unix.Kill(p.pid, unix.SIGCONT)
 	}
@@ -257,9 +256,23 @@ func (r *running) end() []string {
 		survived[p.pid] = true
 	}
 	for i, p := range left {
-		if survived[p.pid] {
+		if i < most && survived[p.pid] {
 			names[i] += ", which could not be ended"
 		}
+	}
+	return names
+}
+
+// most is how many processes are named.
+const most = 20
+
+func name(list []process) []string {
+	var names []string
+	for i, p := range list {
+		if i == most {
+			return append(names, fmt.Sprintf("%d more", len(list)-most))
+		}
+		names = append(names, p.String())
 	}
 	return names
 }
