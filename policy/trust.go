@@ -1,0 +1,255 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"oneloop"
+)
+
+// ErrUntrusted says that a file of a folder may not be used, because the user
+// did not say that it is trusted.
+var ErrUntrusted = errors.New("the user has not trusted it")
+
+// FindingKind says what a [Finding] can do.
+type FindingKind int
+
+const (
+	Settings     FindingKind = iota // run commands, allow calls, change how the agent works
+	Servers                         // start programs and connect to servers that give the model tools
+	Variables                       // decide whose key is used and where requests go
+	Scripts                         // be run by hooks
+	Instructions                    // tell the model what to do
+	Agents                          // be agents the model can start
+	Commands                        // be prompts the user can call by name
+	Skills                          // tell the model how to do things, and bring programs for it
+)
+
+// kindTexts say of each kind what it does.
+var kindTexts = [...]string{
+	Settings:     "settings, which can run commands and let calls run unasked",
+	Servers:      "servers of tools, which are programs to start or addresses to connect to",
+	Variables:    "variables, which decide whose key is used and where requests go",
+	Scripts:      "scripts, which hooks can run",
+	Instructions: "instructions to the model",
+	Agents:       "agents that the model can start",
+	Commands:     "prompts to be called by name",
+	Skills:       "skills, which instruct the model and bring programs along",
+}
+
+func (k FindingKind) String() string {
+	if k < 0 || int(k) >= len(kindTexts) {
+		return fmt.Sprintf("finding of kind %d", int(k))
+	}
+	return kindTexts[k]
+}
+
+// Finding is one thing a folder brings along that would run, redirect or
+// instruct if it was used.
+type Finding struct {
+	Name    string      // its path from the folder, with slashes
+	Kind    FindingKind //
+	Items   []string    // what is in it, one line each, fit to be shown; may be empty
+	Changed bool        // it was trusted before and is another now
+	// Sum is the SHA-256 of what was found, in hex; empty when it could not be
+	// read. Such a finding is asked for again each time.
+	Sum string
+
+	data []byte
+	err  error // why it could not be read
+}
+
+// TrustOptions are the options of [Trust].
+type TrustOptions struct {
+	Dir   string // the folder, as it was opened
+	Home  string // the user's home folder, which is never trusted as a whole; empty: there is none
+	Store string // the folder that keeps the answers, made when there is one to keep; empty: nothing is kept
+	More  []Finding
+	// Grant trusts everything without a question and keeps nothing.
+	Grant bool
+	Ask   oneloop.Ask // nil: nobody is there to answer
+	// Question words the question; nil: [TrustQuestion].
+	Question func(dir string, found []Finding) oneloop.Question
+}
+
+// Trusted is what of a folder may be used. Nil trusts nothing.
+type Trusted struct {
+	Dir     string    // real path of the folder
+	Found   []Finding // all that there is
+	Ignored []Finding // that part of it which may not be used
+	Notices []string  // what the user should know, each one line
+}
+
+// Trust decides what of a folder may be used. It looks for what can run,
+// redirect or instruct, passes over what the user has trusted before and is
+// the same since, and asks once for all the rest.
+//
+// What was trusted holds for this folder, known by its real path, and for
+// those bytes. Nothing that the folder says of itself, such as where its
+// git repository is, makes it another folder. "/" and the user's home are
+// never trusted as a whole, also not by Grant.
+//
+// The error is the cause of ctx when that ended the question.
+func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
+	dir := realPath(o.Dir)
+	t := &Trusted{Dir: dir, Found: append(survey(dir), o.More...)}
+	if len(t.Found) == 0 {
+		return t, nil
+	}
+	if wide := tooWide(dir, o.Home); wide != "" {
+		t.ignore(t.Found, "%s in "+oneLine(dir)+" is ignored: "+wide+" is never trusted as a whole. Work in a folder of its own.")
+		return t, nil
+	}
+	if o.Grant {
+		return t, nil
+	}
+	store := trustStore(o.Store)
+	var open []Finding
+	kept := store.read(dir)
+	for i := range t.Found {
+		f := &t.Found[i]
+		if f.Sum != "" && kept[f.Name] == f.Sum {
+			continue
+		}
+		f.Changed = kept[f.Name] != ""
+		open = append(open, *f)
+	}
+	if len(open) == 0 {
+		return t, nil
+	}
+	return t, t.ask(ctx, o, open)
+}
+
+// ask puts the question about what is open.
+func (t *Trusted) ask(ctx context.Context, o TrustOptions, open []Finding) error {
+	if o.Ask == nil {
+		t.ignore(open, "%s is ignored: this folder is not trusted and nobody is there to ask. Use it with --trust.")
+		return nil
+	}
+	question := o.Question
+	if question == nil {
+		question = TrustQuestion
+	}
+	answer, err := o.Ask(ctx, question(t.Dir, open))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil || !answer.Allow {
+		t.ignore(open, "%s is ignored: it is not trusted.")
+		return nil
+	}
+	if err := trustStore(o.Store).add(t.Dir, open); err != nil {
+		t.Notices = append(t.Notices, fmt.Sprintf("the answer about what %s brings along could not be kept (%v), so it is asked again next time.", oneLine(t.Dir), err))
+	}
+	return nil
+}
+
+// ignore keeps what is not to be used from being used, and says so.
+func (t *Trusted) ignore(list []Finding, format string) {
+	t.Ignored = list
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = oneLine(filepath.Join(t.Dir, filepath.FromSlash(f.Name)))
+		if f.Kind == Variables && len(f.Items) > 0 {
+			names[i] += " (sets " + strings.Join(f.Items, ", ") + ")"
+		}
+	}
+	t.Notices = append(t.Notices, strings.Replace(format, "%s", strings.Join(names, ", "), 1))
+}
+
+// Has reports whether the folder brings name along, a path as in
+// [Finding].Name, and the user trusts it.
+func (t *Trusted) Has(name string) bool {
+	_, err := t.find(name)
+	return err == nil
+}
+
+// Ignores reports whether something of this kind may not be used.
+func (t *Trusted) Ignores(kind FindingKind) bool {
+	return t != nil && slices.ContainsFunc(t.Ignored, func(f Finding) bool { return f.Kind == kind })
+}
+
+// Read gives the content of a file as it was when it was judged, also if it
+// was changed since. It is [fs.ErrNotExist] for what the folder does not bring
+// along and [ErrUntrusted] for what may not be used. For folders, such as
+// those of skills, it gives nothing: use Has.
+func (t *Trusted) Read(name string) ([]byte, error) {
+	f, err := t.find(name)
+	if err == nil {
+		err = f.err
+	}
+	return f.data, err
+}
+
+func (t *Trusted) find(name string) (Finding, error) {
+	if t == nil {
+		return Finding{}, fs.ErrNotExist
+	}
+	for _, f := range t.Ignored {
+		if f.Name == name {
+			return Finding{}, ErrUntrusted
+		}
+	}
+	for _, f := range t.Found {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Finding{}, fs.ErrNotExist
+}
+
+// TrustQuestion is the question about what the folder dir brings along.
+func TrustQuestion(dir string, found []Finding) oneloop.Question {
+	return oneloop.Question{
+		Kind:   "trust",
+		Title:  "Trust what " + oneLine(dir) + " brings along?",
+		Detail: TrustDetail(dir, found, FindingKind.String, "changed since you trusted it"),
+		Reason: "whoever wrote this folder wrote that too; what it says is done with your rights",
+	}
+}
+
+// TrustDetail lists findings for a question: each with its path, what kind
+// says of it, changed if it is, and its items below.
+func TrustDetail(dir string, found []Finding, kind func(FindingKind) string, changed string) string {
+	var b strings.Builder
+	for i, f := range found {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s: %s", oneLine(filepath.Join(dir, filepath.FromSlash(f.Name))), kind(f.Kind))
+		if f.Changed {
+			fmt.Fprintf(&b, " (%s)", changed)
+		}
+		for _, item := range f.Items {
+			b.WriteString("\n  " + item)
+		}
+	}
+	return b.String()
+}
+
+// tooWide names a folder that is never trusted as a whole.
+func tooWide(dir, home string) string {
+	switch {
+	case filepath.Dir(dir) == dir:
+		return "the root of the file system"
+	case home != "" && dir == realPath(home):
+		return "your home folder"
+	}
+	return ""
+}
+
+// realPath is the path by which a folder is known, whatever link led to it.
+func realPath(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return filepath.Clean(dir)
+}
