@@ -354,14 +354,14 @@ func (p *program) noted(ask oneloop.Ask) oneloop.Ask {
 	}
 }
 
-// load reads the settings. ask is for the one question about the folder's
-// .env; nil means that nobody is there.
+// load reads the settings. ask is for the one question, whether the folder is
+// trusted; nil means that nobody is there.
 func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
 	settings, err := config.Load(ctx, config.Input{
 		Flags: config.Flags{
 			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox, Trust: p.opts.trust,
 		},
-		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)),
+		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)), Question: p.trustQuestion,
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"oneloop"
 	"oneloop/internal/tui"
+	"oneloop/policy"
 )
 
 // converse talks with the user until they leave.
@@ -23,7 +24,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 	if err := p.checkTools(); err != nil {
 		return err
 	}
-	if err := p.load(ctx, dir, p.askTrust(dir)); err != nil {
+	if err := p.load(ctx, dir, p.askTrust()); err != nil {
 		return err
 	}
 	a, err := p.newAgent(spec{dir: dir})
@@ -55,20 +56,25 @@ func (p *program) converse(ctx context.Context) (err error) {
 	return errors.Join(c.run(ctx), traced.done())
 }
 
-// askTrust puts the question about the .env of dir, in the user's language,
-// before the conversation begins.
-func (p *program) askTrust(dir string) oneloop.Ask {
+// askTrust puts the question about what the folder brings along, before the
+// conversation begins.
+func (p *program) askTrust() oneloop.Ask {
 	return func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
 		front, err := tui.Open(tui.Options{In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable})
 		if err != nil {
 			return oneloop.Answer{}, err
 		}
 		defer front.Close()
-		q.Title = fmt.Sprintf(p.words.TrustTitle, filepath.Join(dir, ".env"))
-		q.Detail = fmt.Sprintf(p.words.TrustDetail, q.Detail)
-		q.Reason = p.words.TrustReason
 		return front.Ask(ctx, q)
 	}
+}
+
+// trustQuestion is that question in the user's language.
+func (p *program) trustQuestion(dir string, found []policy.Finding) oneloop.Question {
+	q := policy.TrustQuestion(dir, found)
+	q.Title, q.Reason = fmt.Sprintf(p.words.TrustTitle, dir), p.words.TrustReason
+	q.Detail = policy.TrustDetail(dir, found, func(k policy.FindingKind) string { return p.words.TrustKinds[k] }, p.words.TrustChanged)
+	return q
 }
 
 // historyFile keeps prompts between runs; empty when nothing can be kept.

@@ -3,9 +3,10 @@
 //
 // Precedence, strongest first: flag, environment, the user's config.env, the
 // user's settings.json, the project's settings.local.json, the project's
-// settings.json. A folder's .env comes below the environment and config.env,
-// and only after trust. The provider, its address, credentials, the
-// permission mode and the sandbox are never taken from a project's settings.
+// settings.json. A folder's .env comes below the environment and config.env.
+// Nothing of the folder counts before the user trusts it. The provider, its
+// address, credentials, the permission mode and the sandbox are never taken
+// from a project's settings.
 //
 // Nothing here reads the process's own environment: it is part of [Input].
 package config
@@ -26,9 +27,11 @@ type Input struct {
 	Environ []string // as os.Environ gives it
 	Dir     string   // the folder that is worked in, absolute
 
-	// Ask is used for the trust question, whose Detail names the variables
-	// the file sets, one a line. Nil means that nobody is there to answer it.
+	// Ask is used for the question whether the folder is trusted. Nil means
+	// that nobody is there to answer it.
 	Ask oneloop.Ask
+	// Question words that question; nil: [policy.TrustQuestion].
+	Question func(dir string, found []policy.Finding) oneloop.Question
 }
 
 // Flags are the flags that settings depend on. Empty means not given.
@@ -37,7 +40,7 @@ type Flags struct {
 	Effort         string
 	PermissionMode string
 	Sandbox        string
-	Trust          bool // use the folder's .env without a question, this once
+	Trust          bool // use what the folder brings along without a question, this once
 }
 
 // Settings is what was decided. Printing it or turning it into JSON shows no
@@ -61,6 +64,10 @@ type Settings struct {
 
 	ConfigDir string `json:"config_dir"` // may not exist; empty: there is no place for it
 	StateDir  string `json:"state_dir"`  // can be written, and made (0700) if need be; empty: nothing is kept
+
+	// Trusted is what of the folder may be used. Nothing else of it may be
+	// read for what it says.
+	Trusted *policy.Trusted `json:"-"`
 
 	// From says where a setting came from, by its JSON name: "--model",
 	// "ANTHROPIC_API_KEY", a file's path. What is missing is a default.
@@ -104,8 +111,8 @@ type loader struct {
 }
 
 // Load decides all settings. Its errors are an [*Error], which knows the exit
-// code, or the cause of ctx. It asks at most one question, about the folder's
-// .env.
+// code, or the cause of ctx. It asks at most one question, whether what the
+// folder brings along is trusted.
 func Load(ctx context.Context, in Input) (*Settings, error) {
 	l := &loader{Input: in, env: environ(in.Environ), out: &Settings{
 		Mode: policy.Default, Sandbox: "auto",
@@ -116,8 +123,9 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 	l.findDirs()
 	for _, step := range []func() error{
 		l.readUserEnv,
-		l.readFiles,
-		func() error { return l.readDotenv(ctx) },
+		l.readOwn,
+		func() error { return l.trust(ctx) },
+		l.readProject,
 		l.credentials,
 		l.model,
 		l.network,

@@ -42,7 +42,7 @@ func TestADotEnvIsUsedOnceTheUserSaysSo(t *testing.T) {
 	if err != nil || q.Kind != "trust" {
 		t.Errorf("%+v, %v", q, err)
 	}
-	for _, want := range []string{p, "ANTHROPIC_API_KEY\nANTHROPIC_BASE_URL\nMODEL_ID"} {
+	for _, want := range []string{p, "\n  ANTHROPIC_API_KEY\n  ANTHROPIC_BASE_URL\n  MODEL_ID"} {
 		if !strings.Contains(q.Title+q.Detail, want) {
 			t.Errorf("the question does not name %s: %s", want, b)
 		}
@@ -63,13 +63,17 @@ func TestTrustIsRememberedForTheSameTextInTheSameFolder(t *testing.T) {
 	if len(*asked) != 1 || s.Key.Reveal() != "canary-key" {
 		t.Errorf("asked %d times, %v", len(*asked), s)
 	}
-	store := filepath.Join(s.StateDir, "trust.json")
+	records, err := filepath.Glob(filepath.Join(s.StateDir, "trust", "*"))
+	if err != nil || len(records) != 1 {
+		t.Fatalf("kept %q, %v", records, err)
+	}
+	store := records[0]
 	info, err := os.Stat(store)
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 	if data, _ := os.ReadFile(store); strings.Contains(string(data), "canary") {
-		t.Errorf("trust.json holds the key: %s", data)
+		t.Errorf("the record holds the key: %s", data)
 	}
 
 	link := filepath.Join(t.TempDir(), "link") // the same folder by another path
@@ -86,12 +90,14 @@ func TestTrustIsRememberedForTheSameTextInTheSameFolder(t *testing.T) {
 	if w.must(); len(*asked) != 2 {
 		t.Errorf("a changed file is not asked about again")
 	}
-	other := t.TempDir()
+	first, other := w.dir, t.TempDir()
 	w.write(other, ".env", dotenv+"#\n")
 	w.dir = other
 	if w.must(); len(*asked) != 3 {
 		t.Errorf("the same file in another folder is not asked about")
 	}
+	w.dir = first
+	w.write(w.dir, ".env", dotenv)
 	if err := os.WriteFile(store, []byte("{broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/policy"
 )
 
 // file is one settings.json: the keys it sets, flattened, as text.
@@ -48,8 +49,8 @@ var keys = map[string]struct{ userOnly bool }{
 	"sandbox":                 {true},
 }
 
-// readFiles reads the user's settings and the project's.
-func (l *loader) readFiles() error {
+// readOwn reads the user's settings.
+func (l *loader) readOwn() error {
 	var err error
 	if l.out.ConfigDir != "" {
 		if l.own, err = l.readFile(filepath.Join(l.out.ConfigDir, "settings.json")); err != nil {
@@ -59,12 +60,22 @@ func (l *loader) readFiles() error {
 	if a := l.own.text("auth"); a != "" && a != "key" && a != "token" {
 		return misconfigured(nil, "%s: auth is %q; it is key (sent as x-api-key) or token (sent as authorization).", l.own.path, a)
 	}
-	for _, name := range []string{"settings.local.json", "settings.json"} {
-		f, err := l.readFile(filepath.Join(l.Dir, ".oneloop", name))
+	return nil
+}
+
+// readProject reads the folder's settings as they were trusted.
+func (l *loader) readProject() error {
+	for _, name := range []string{".oneloop/settings.local.json", ".oneloop/settings.json"} {
+		data, err := l.out.Trusted.Read(name)
+		path := filepath.Join(l.Dir, filepath.FromSlash(name))
+		if errors.Is(err, policy.ErrUntrusted) || l.own != nil && path == l.own.path {
+			continue
+		}
+		f, err := l.parseFile(path, data, err)
 		if err != nil {
 			return err
 		}
-		if f == nil || (l.own != nil && f.path == l.own.path) {
+		if f == nil {
 			continue
 		}
 		l.keepOut(f)
@@ -95,6 +106,11 @@ func (l *loader) keepOut(f *file) {
 // readFile reads one file; nil means that there is none.
 func (l *loader) readFile(path string) (*file, error) {
 	data, _, err := readRegular(path)
+	return l.parseFile(path, data, err)
+}
+
+// parseFile makes a file of what reading it gave.
+func (l *loader) parseFile(path string, data []byte, err error) (*file, error) {
 	if absent(err) {
 		return nil, nil
 	}

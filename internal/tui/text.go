@@ -58,9 +58,10 @@ type Text struct {
 	HintOtherLimit  string
 
 	// Trust.
-	TrustTitle  string // file
-	TrustDetail string // list of variables, one a line
-	TrustReason string
+	TrustTitle   string // folder
+	TrustReason  string
+	TrustChanged string
+	TrustKinds   [8]string // of findings, as package policy numbers them
 
 	// The conversation.
 	Welcome       string // version, model, folder

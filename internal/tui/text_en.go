@@ -29,7 +29,7 @@ Flags
   --permission-mode M    default, acceptEdits, plan, dontAsk or bypassPermissions
                          (asks nothing; the deny list holds in every mode)
   --sandbox none         run commands without a sandbox
-  --trust                trust this folder's .env without being asked
+  --trust                use what the folder brings along (settings, hooks, .env, …) unasked
   --trace[=FILE]         show every request and reply, or write the events to FILE
   --yes                  (demo) do not wait for Enter
   -h, --help             this screen
@@ -100,9 +100,19 @@ Exit code
                  the real loop with a scripted model, no key, no cost
 `,
 
-	TrustTitle:  "Use the settings in %s?",
-	TrustDetail: "It sets:\n%s",
-	TrustReason: "they decide where your conversation and a key are sent; say yes only if you know who wrote the file",
+	TrustTitle:   "Trust what %s brings along?",
+	TrustReason:  "whoever wrote the folder wrote that too, and what it says is done with your rights; say yes only if you know who that is",
+	TrustChanged: "changed since you trusted it",
+	TrustKinds: [8]string{
+		"settings, which can run commands and let calls run unasked",
+		"servers of tools, which are programs to start or addresses to connect to",
+		"variables, which decide where your conversation and a key are sent",
+		"scripts, which hooks can run",
+		"instructions to the model",
+		"agents that the model can start",
+		"prompts to be called by name",
+		"skills, which instruct the model and bring programs along",
+	},
 
 	Welcome:     "oneloop %s · %s · %s",
 	WelcomeHint: "Say what to do. /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves.",

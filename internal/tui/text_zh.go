@@ -29,7 +29,7 @@ var chinese = Text{
   --permission-mode 模式 default、acceptEdits、plan、dontAsk 或 bypassPermissions
                          （不再询问；禁止清单在任何模式下都有效）
   --sandbox none         不用沙箱，直接执行命令
-  --trust                不询问，直接信任当前目录的 .env
+  --trust                不询问，直接使用目录自带的设置、钩子、.env 等
   --trace[=文件]         显示每个请求和回复，或把事件写入文件
   --yes                  （演示）不等回车
   -h, --help             显示这一页
@@ -100,9 +100,19 @@ var chinese = Text{
               真实的循环加上照剧本说话的模型，不要密钥，不花钱
 `,
 
-	TrustTitle:  "要使用 %s 里的设置吗？",
-	TrustDetail: "它设置了：\n%s",
-	TrustReason: "这些设置决定对话和密钥发往哪里；知道文件是谁写的，才回答“是”",
+	TrustTitle:   "信任 %s 自带的这些内容吗？",
+	TrustReason:  "它们和目录出自同一个人之手，并会以你的权限生效；知道是谁写的，才回答“是”",
+	TrustChanged: "上次信任之后有改动",
+	TrustKinds: [8]string{
+		"设置：可以运行命令，也可以让调用不经询问就执行",
+		"工具服务器：要启动的程序或要连接的地址",
+		"变量：决定对话和密钥发往哪里",
+		"脚本：可由钩子运行",
+		"给模型的指示",
+		"模型可以启动的代理",
+		"可按名称调用的提示",
+		"技能：指示模型，并自带程序",
+	},
 
 	Welcome:     "oneloop %s · %s · %s",
 	WelcomeHint: "请说要做什么。/help 查看命令，Ctrl-C 停止当前这一轮，Ctrl-D 退出。",
