@@ -31,7 +31,7 @@ func btoi(b bool) int {
 
 // Hunks returns what differs, in order and apart from each other by at least
 // one line. Lines that stand only once in both texts are anchors: that reads
-// better than the smallest difference, and never takes more than n log n.
+// better than the smallest difference, and takes no more than n log n.
 func Hunks(old, new []string) []Hunk {
 	var hunks []Hunk
 	d := differ{old, new, func(x, x2, y, y2 int) {
@@ -79,6 +79,9 @@ func (d *differ) compare(x, x2, y, y2, depth int) {
 	if x < x2 && y < y2 && depth < deep {
 		anchors = d.anchors(x, x2, y, y2)
 	}
+	if len(anchors) == 0 && depth <= deep {
+		anchors, depth = d.common(x, x2, y, y2), deep
+	}
 	if len(anchors) == 0 {
 		d.differs(x, x2, y, y2)
 		return
@@ -114,6 +117,48 @@ func (d *differ) anchors(x, x2, y, y2 int) [][2]int {
 		}
 	}
 	return rising(pairs)
+}
+
+// mostPairs is how many pairs of lines are compared to find the most that are
+// common.
+const mostPairs = 1 << 18
+
+// common are the lines of both that are equal where none is an anchor: the
+// most there are in a small piece, those in the same place in a large one.
+func (d *differ) common(x, x2, y, y2 int) [][2]int {
+	n, m := x2-x, y2-y
+	var pairs [][2]int
+	if n*m > mostPairs {
+		for i := 0; n == m && i < n; i++ {
+			if d.old[x+i] == d.new[y+i] {
+				pairs = append(pairs, [2]int{x + i, y + i})
+			}
+		}
+		return pairs
+	}
+	most := make([]int32, (n+1)*(m+1)) // in common from i and j on
+	at := func(i, j int) *int32 { return &most[i*(m+1)+j] }
+	for i := n - 1; i >= 0; i-- {
+		for j := m - 1; j >= 0; j-- {
+			if d.old[x+i] == d.new[y+j] {
+				*at(i, j) = *at(i+1, j+1) + 1
+			} else {
+				*at(i, j) = max(*at(i+1, j), *at(i, j+1))
+			}
+		}
+	}
+	for i, j := 0, 0; i < n && j < m; {
+		switch {
+		case d.old[x+i] == d.new[y+j]:
+			pairs = append(pairs, [2]int{x + i, y + j})
+			i, j = i+1, j+1
+		case *at(i+1, j) >= *at(i, j+1):
+			i++
+		default:
+			j++
+		}
+	}
+	return pairs
 }
 
 // rising is a longest run of pairs, which are in order of their first number,

@@ -174,9 +174,9 @@ func lineEnd(s string) int {
 }
 
 // Unify gives s as it would be found in the text of the file: with \n for
-// every line end.
+// every line end. A file of one line that has no end leaves s as it is.
 func (d *Doc) Unify(s string) string {
-	if strings.IndexByte(s, '\r') < 0 {
+	if strings.IndexByte(s, '\r') < 0 || d.Ends == (Ends{}) {
 		return s
 	}
 	var scratch Doc
@@ -348,4 +348,19 @@ func trim(at int, a, b string) Change {
 	}
 	c.New = b
 	return c
+}
+
+// Rewrite returns the bytes of the file with s as its whole text. What stays
+// keeps its bytes; s decides about line ends only where the file has none. Its
+// error is an [*UnmappableError].
+func (d *Doc) Rewrite(s string) ([]byte, error) {
+	if d.BOM > 0 {
+		s = strings.TrimPrefix(s, "\ufeff")
+	}
+	if d.Ends.Uniform() && d.Encoding == UTF8 && !d.Holes {
+		// Nothing of the old text can be seen in the new bytes.
+		c := Change{To: len(d.Text), New: d.Unify(s)}
+		return d.Splice([]Change{c})
+	}
+	return d.Splice(Replace([]int{0}, string(d.Text), d.Unify(s)))
 }

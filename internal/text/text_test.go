@@ -256,6 +256,7 @@ func TestANewLineEndsAsItsNeighboursDo(t *testing.T) {
 		{"a\rb\rc", "a\rb", "a\rX\rb", "a\rX\rb\rc"},
 		{"a\r\r\nb", "a\nb", "a\nX\nb", "a\r\r\nX\r\r\nb"},
 		{"a", "a", "a\nb", "a\nb"},
+		{"a", "a", "a\r\nb", "a\r\nb"},
 		{"a\rb\n", "a\rb", "a\rc", "a\rc\n"},
 		{"1\n2\r\n3\n4\r\n5\n", "1\n2\n3\n4\n5\n", "1\nX\n3\nY\n5\n", "1\nX\r\n3\nY\r\n5\n"},
 	} {
