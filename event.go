@@ -51,7 +51,7 @@ type TurnStart struct {
 type TurnEnd struct {
 	Stop     StopReason    `json:"stop_reason,omitempty"` // of the last message
 	Error    string        `json:"error,omitempty"`
-	Requests int           `json:"requests"` // model calls, tries included
+	Requests int           `json:"requests"` // requests sent, tries included: the RequestSent events of the turn, of which a model that goes over no wire has none
 	Duration time.Duration `json:"duration_ns"`
 }
 

@@ -16,7 +16,7 @@ import (
 // unknown name, input that [CheckObject] or Check refuses, an error, a panic,
 // the end of ctx.
 //
-// Whatever wraps a tool, listens to events or keeps intents sees canonical
+// Whatever wraps a tool or listens to events sees canonical
 // calls: names and input after Aliases, checked. The message the call came in
 // keeps the model's own words.
 type Toolbox struct {

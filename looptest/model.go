@@ -23,11 +23,16 @@ type Reply struct {
 	Message *oneloop.Message             // the answer; nil: an empty message
 }
 
-// Say is the reply whose message says text and ends the turn.
-func Say(text string) Reply { return Answer(&oneloop.Text{Text: text}) }
+// Say is the reply whose message says text and ends the turn. The text is
+// streamed in one piece.
+func Say(text string) Reply {
+	r := Answer(&oneloop.Text{Text: text})
+	r.Events = []oneloop.Event{oneloop.TextDelta{Text: text}}
+	return r
+}
 
 // Answer is the reply whose message has these blocks. It stops to use tools
-// when one of them is a call.
+// when one of them is a call. Nothing of it is streamed: see Reply.Events.
 func Answer(blocks ...oneloop.Block) Reply {
 	m := &oneloop.Message{Role: oneloop.Assistant, Blocks: blocks, Stop: oneloop.StopEndTurn}
 	if len(m.ToolUses()) > 0 {
@@ -74,6 +79,7 @@ func (m *Model) Requests() []*oneloop.Request {
 }
 
 func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+	emit = oneloop.Sink(emit)
 	reply, err := m.next(req)
 	if err != nil {
 		m.t.Error(err)

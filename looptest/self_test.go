@@ -278,3 +278,5 @@ func TestFaultsOfTranscriptsAreFound(t *testing.T) {
 		}
 	}
 }
+
+func TestTheExampleOfATestPasses(t *testing.T) { theAgentLooksAtTheWeather(t) }

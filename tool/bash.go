@@ -19,7 +19,7 @@ type BashOptions struct {
 	Timeout    time.Duration // for a call that asks for none; 0: 2 minutes
 	MaxTimeout time.Duration // the most a call can ask for; 0: 10 minutes
 	Cap        int           // characters of output in a result; 0: 50,000
-	SpillDir   string        // for the files that hold longer outputs; empty: the system's temporary folder
+	SpillDir   string        // for the files that hold longer outputs, made with the first; empty: the system's temporary folder
 	Attach     AttachFunc    // nil: nothing is attached
 }
 

@@ -342,10 +342,27 @@ func TestProgressLongerThanTheWindowNeedsNoFile(t *testing.T) {
 }
 
 func TestAFolderThatTakesNoFileLosesOnlyTheRest(t *testing.T) {
-	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{SpillDir: filepath.Join(t.TempDir(), "none")})
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{SpillDir: filepath.Join(file, "none")})
 	text := call(t, t.Context(), b, map[string]any{"command": "seq 1 200000"}, nil).Text()
 	if !strings.HasPrefix(text, "1\n2\n") || !strings.Contains(text, "\n200000\n") || !strings.Contains(text, "what is not shown is lost") {
 		t.Errorf("got %.20q … %q", text, text[len(text)-300:])
+	}
+}
+
+func TestTheFolderOfLongOutputsIsMadeWithTheFirst(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "late")
+	b := tool.Bash(open(t, workspace.LocalOptions{}), tool.BashOptions{SpillDir: dir})
+	call(t, t.Context(), b, map[string]any{"command": "echo short"}, nil)
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("it was made for a short output")
+	}
+	call(t, t.Context(), b, map[string]any{"command": "seq 1 200000"}, nil)
+	if files, err := os.ReadDir(dir); err != nil || len(files) == 0 {
+		t.Errorf("files %v, %v", files, err)
 	}
 }
 

@@ -23,6 +23,11 @@ type spill struct {
 }
 
 func (s *spill) open(dir string) {
+	if dir != "" {
+		if s.err = os.MkdirAll(dir, 0o700); s.err != nil {
+			return
+		}
+	}
 	s.first, s.err = os.CreateTemp(dir, "output-*.txt") // mode 0600
 }
 

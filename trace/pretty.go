@@ -56,7 +56,7 @@ func (p *Pretty) Event(e oneloop.Event) {
 			p.conversation(e.Messages...)
 		}
 	case oneloop.RequestSent:
-		p.print(who+"assistant request: "+e.Method+" "+e.URL, e.Body)
+		p.print(who+"request: "+e.Method+" "+e.URL, e.Body)
 	case oneloop.ResponseStarted:
 		p.write(fmt.Appendf(nil, "%sassistant response: HTTP %d %s\n", who, e.Status, e.RequestID))
 	case oneloop.Discard:

@@ -125,7 +125,7 @@ func TestPrettyShowsTheConversationAroundEveryRound(t *testing.T) {
 	}
 	all := b.String()
 	at := -1
-	for _, want := range []string{"messages:\n", "assistant request: POST http://x/v1/messages", "assistant response:", "tool call:",
+	for _, want := range []string{"messages:\n", "request: POST http://x/v1/messages", "assistant response:", "tool call:",
 		"messages:\n", "assistant response:"} {
 		i := strings.Index(all[at+1:], want)
 		if i < 0 {

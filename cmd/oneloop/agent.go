@@ -269,7 +269,7 @@ func (p *program) checkTools() error {
 	}
 	for name := range strings.SplitSeq(p.opts.tools, ",") {
 		if strings.TrimSpace(name) != "Bash" {
-			return usagef(p.words.FlagValue, "--tools", name, "Bash, or bash for the agent of the first lesson")
+			return usagef(p.words.FlagValue, "--tools", name, "Bash, or bash for one tool and a system prompt of one line")
 		}
 	}
 	return nil

@@ -54,6 +54,19 @@ func demoPicture(t *testing.T, lang string) string {
 	return picture
 }
 
+// ownTool is the part of tool's example that the READMEs show.
+func ownTool(t *testing.T) string {
+	data, err := os.ReadFile(filepath.Join(root, "tool/example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := regexp.MustCompile(`(?s)(type words .*?)\nfunc ExampleNew.*?(tool\.New\(.*?\)),\n`).FindSubmatch(data)
+	if parts == nil {
+		t.Fatal("the example of tool is not as it is shown")
+	}
+	return fmt.Sprintf("%s\ntools := &oneloop.Toolbox{Tools: []oneloop.Tool{%s}}", parts[1], parts[2])
+}
+
 func TestTheReadmesShowWhatTheProgramDoes(t *testing.T) {
 	example, err := os.ReadFile(filepath.Join(root, "examples/ten/main.go"))
 	if err != nil {
@@ -70,6 +83,7 @@ func TestTheReadmesShowWhatTheProgramDoes(t *testing.T) {
 		}
 		want := fill(t, string(data), "demo", "", demoPicture(t, lang))
 		want = fill(t, want, "example", "go", string(example))
+		want = fill(t, want, "own", "go", ownTool(t))
 		if want == string(data) {
 			continue
 		}

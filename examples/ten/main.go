@@ -17,15 +17,14 @@ import (
 
 func main() {
 	workspace.Helper()
-	model, err := anthropic.New(anthropic.Config{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: "claude-sonnet-5"})
+	model, err := anthropic.New(anthropic.Config{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Token: os.Getenv("ANTHROPIC_AUTH_TOKEN"), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: "claude-sonnet-5"})
 	check(err)
 	ws, err := workspace.Local(".", workspace.LocalOptions{})
 	check(err)
-	bash := policy.Gate(policy.GateOptions{Dir: ws.Describe().Root})(tool.Bash(ws, tool.BashOptions{}))
-	tools := &oneloop.Toolbox{Tools: []oneloop.Tool{bash}}
+	tools := &oneloop.Toolbox{Tools: []oneloop.Tool{policy.Gate(policy.GateOptions{})(tool.Bash(ws, tool.BashOptions{}))}}
 	history := &oneloop.History{Tools: tools.Defs()}
 	history.Append(context.Background(), oneloop.UserText(strings.Join(os.Args[1:], " ")))
-	check(oneloop.Run(context.Background(), model, tools, history, func(oneloop.Event) {}))
+	check(oneloop.Run(context.Background(), model, tools, history, nil))
 	fmt.Println(history.Last().Text())
 }
 

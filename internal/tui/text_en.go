@@ -13,7 +13,8 @@ var english = Text{
 Flags
   --model NAME           model, e.g. claude-sonnet-5 (or MODEL_ID, ONELOOP_MODEL)
   --effort LEVEL         low, medium, high, xhigh or max
-  --tools LIST           tools the model gets; "bash" is the agent of the first lesson
+  --tools LIST           tools the model gets: Bash; or "bash": one tool and a
+                         system prompt of one line
   --system-prompt TEXT   instead of the built-in system prompt
   --append-system-prompt TEXT
                          after the built-in system prompt
@@ -27,7 +28,7 @@ Flags
   --include-partial-messages
                          with stream-json: the pieces of a message too
   --permission-mode M    default, acceptEdits, plan, dontAsk or bypassPermissions
-                         (asks nothing; the deny list holds in every mode)
+                         (asks nothing; the danger list holds in every mode)
   --sandbox none         run commands without a sandbox
   --trust                use what the folder brings along (settings, hooks, .env, …) unasked
   --trace[=FILE]         show every request and reply, or write the events to FILE

@@ -1,7 +1,7 @@
 package tui
 
 var chinese = Text{
-	Usage: `oneloop：一个循环就是一个编程助手
+	Usage: `oneloop：一个循环就是一个编程智能体
 
   oneloop                在当前目录里对话
   oneloop "任务"         只做一件事：答案写到标准输出，过程写到标准错误；
@@ -13,7 +13,8 @@ var chinese = Text{
 选项
   --model 名称           使用的模型，如 claude-sonnet-5（也可用 MODEL_ID、ONELOOP_MODEL）
   --effort 档位          low、medium、high、xhigh 或 max
-  --tools 列表           给模型的工具；写 bash 就是第一课里的那个助手
+  --tools 列表           给模型的工具：Bash；写 bash 则只有一个工具和一行
+                         系统提示词
   --system-prompt 文本   替换内置的系统提示词
   --append-system-prompt 文本
                          追加在内置的系统提示词之后
@@ -27,7 +28,7 @@ var chinese = Text{
   --include-partial-messages
                          配合 stream-json：同时给出消息的片段
   --permission-mode 模式 default、acceptEdits、plan、dontAsk 或 bypassPermissions
-                         （不再询问；禁止清单在任何模式下都有效）
+                         （不再询问；危险清单在任何模式下都有效）
   --sandbox none         不用沙箱，直接执行命令
   --trust                不询问，直接使用目录自带的设置、钩子、.env 等
   --trace[=文件]         显示每个请求和回复，或把事件写入文件
@@ -61,7 +62,7 @@ var chinese = Text{
 	StdinSilent:     "标准输入在 %d 字节之后没有了动静；先用已经收到的内容",
 	NoBash:          "找不到 bash；请先安装（apt-get install bash 或 brew install bash），或把它所在的目录加入 PATH",
 	TraceFile:       "无法把记录写入 %s：%v；请用 --trace=文件 换一个文件",
-	SandboxNone:     "没有沙箱：命令以你的身份执行，只有危险命令清单在保护你的文件",
+	SandboxNone:     "没有沙箱：命令以你的身份执行，只有危险清单在保护你的文件",
 	ChildFlags:      "在子任务里不起作用，由上层智能体决定：%s",
 	ErrorLine:       "出错：%v",
 	HintAuth:        "%s 拒绝了密钥。请检查它是否完整、是否过期、是否属于这个地址（ANTHROPIC_API_KEY、ANTHROPIC_BASE_URL）。",
@@ -97,7 +98,7 @@ var chinese = Text{
               export MODEL_ID=qwen3-coder
               例如 Ollama
   先看看      oneloop demo
-              真实的循环加上照剧本说话的模型，不要密钥，不花钱
+              真实的循环加上按脚本回答的模型，不要密钥，不花钱
 `,
 
 	TrustTitle:   "信任 %s 自带的这些内容吗？",
@@ -177,7 +178,7 @@ var chinese = Text{
 	CostUnknown: "价格未知",
 
 	DemoIntro: `这就是真正的程序：真实的循环、真实的 HTTP、在临时目录里真实执行的 bash。
-只有模型是照剧本说话的：它由本机上的一个小服务器扮演，所以不需要密钥，
+只有模型是按脚本回答的：它由本机上的一个小服务器扮演，所以不需要密钥，
 数据不会离开这台机器，也不花一分钱。
 `,
 	DemoStep:   "第 %d 步，共 %d 步：%s",
@@ -211,5 +212,5 @@ var chinese = Text{
 `,
 	DemoLoop:     "刚才的一切都走了同样的几行代码：问模型，执行它要做的事，交还结果，再来一遍。",
 	DemoFailed:   "演示中断了：%v",
-	DemoRequests: "向剧本模型请求 %d 次，调用工具 %d 次",
+	DemoRequests: "向脚本模型请求 %d 次，调用工具 %d 次",
 }
