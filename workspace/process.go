@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,6 +28,14 @@ const (
 	// is then widened, so that it goes on while we put away what it printed.
 	flood = 1 << 20
 )
+
+// hurried is set when there is no time left.
+var hurried atomic.Bool
+
+// Hurry takes from commands that are being ended, now or later, the time they
+// are otherwise given to do so themselves. It is for a program that was told
+// to end for the second time, and cannot be taken back.
+func Hurry() { hurried.Store(true) }
 
 // localProcess is a command on this machine.
 type localProcess struct {

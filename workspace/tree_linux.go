@@ -129,7 +129,7 @@ func (t *tree) end() []proc {
 		return nil
 	}
 	signalAll(left, unix.SIGTERM)
-	if until(grace, empty) {
+	if gently(empty) {
 		return nil
 	}
 	// Killing is repeated: what forks meanwhile has children to be found.
@@ -144,7 +144,7 @@ func (t *tree) end() []proc {
 func (t *tree) endGroup() {
 	empty := func() bool { return unix.Kill(-t.pid, 0) == unix.ESRCH }
 	unix.Kill(-t.pid, unix.SIGTERM)
-	if !until(grace, empty) {
+	if !gently(empty) {
 		unix.Kill(-t.pid, unix.SIGKILL)
 		until(stuck, empty)
 	}

@@ -40,7 +40,7 @@ func (t *tree) finish(patience time.Duration) []string {
 
 func (t *tree) end() {
 	unix.Kill(-t.pid, unix.SIGTERM)
-	if until(grace, t.gone) {
+	if gently(t.gone) {
 		return
 	}
 	unix.Kill(-t.pid, unix.SIGKILL)

@@ -4,6 +4,13 @@ package workspace
 
 import "time"
 
+// gently waits for what was asked to end until it has, as long as there is
+// time for that.
+func gently(ended func() bool) bool {
+	until(grace, func() bool { return hurried.Load() || ended() })
+	return ended()
+}
+
 // until asks for a condition in growing intervals until it holds or d is over.
 func until(d time.Duration, holds func() bool) bool {
 	deadline := time.Now().Add(d)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -140,6 +141,28 @@ func TestCaseBash04SignalsTakeTheWholeTree(t *testing.T) {
 			t.Errorf("%v: the parent sees %v", sig, cmd.ProcessState)
 		}
 		p.census()
+	}
+}
+
+func TestASecondSignalLeavesNothingEither(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		p := newProduct(t, script.Say(shell("t1", `trap "" TERM INT; touch mark; sleep 300; sleep 300`)))
+		cmd := p.started("mark")
+		for range 2 {
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond) // two that come together are one
+		}
+		cmd.Wait()
+		if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != sig {
+			t.Errorf("%v: the parent sees %v", sig, cmd.ProcessState)
+		}
+		p.census()
+		tmp := p.env[slices.IndexFunc(p.env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })][len("TMPDIR="):]
+		if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+			t.Errorf("%v: %v is left, %v", sig, left, err)
+		}
 	}
 }
 

@@ -5,21 +5,25 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"time"
 )
+
+// soon is how long a program may take to tidy up that was told to hurry.
+const soon = 3 * time.Second
 
 // Signals returns a context that ends with a [*SignalError] when one of the
 // signals that end a program comes: terminate, hang up, quit where they exist,
 // and those in also. A conversation takes care of the interrupt itself; one
 // task passes [os.Interrupt]. A signal that was ignored when the program
-// started, as by nohup, stays ignored. The second signal ends the program at
-// once. When everything is tidied up, the program ends with [Die]. A write to
+// started, as by nohup, stays ignored. The second signal calls hurry, and ends
+// the program if it has not ended soon; the third does at once. When everything is tidied up, the program ends with [Die]. A write to
 // a pipe that nobody reads is an error from then on, and no signal.
 //
 // Taking the signals over goes on while the caller begins its work, for each
 // of them is a round trip between threads. One that comes before it is done
 // ends the program as it does every other; whoever has something to give back
 // by then, such as a terminal, calls ready first, which waits for it.
-func Signals(ctx context.Context, also ...os.Signal) (_ context.Context, ready, stop func()) {
+func Signals(ctx context.Context, hurry func(), also ...os.Signal) (_ context.Context, ready, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var sigs []os.Signal
 	for _, s := range append(deadly(), also...) {
@@ -37,15 +41,23 @@ func Signals(ctx context.Context, also ...os.Signal) (_ context.Context, ready, 
 			defer signal.Stop(ch)
 		}
 		close(taken)
-		var first os.Signal
+		var last os.Signal
+		var late <-chan time.Time
 		for {
 			select {
 			case s := <-ch:
-				if first != nil {
+				switch {
+				case late != nil:
 					Die(s)
+				case last != nil:
+					hurry()
+					late = time.After(soon)
+				default:
+					cancel(&SignalError{s})
 				}
-				first = s
-				cancel(&SignalError{s})
+				last = s
+			case <-late:
+				Die(last)
 			case <-done:
 				return
 			}
