@@ -13,6 +13,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,6 +89,9 @@ type Session struct {
 // A turn is taken once: a second range yields [ErrSpent] alone. Turns of one
 // session do not overlap: while one runs, another yields [ErrBusy] alone.
 //
+// Blocks that are those of the turn before, which got no answer, are not said
+// twice: the turn is that one's second try.
+//
 // A model that stops without a word has ended the turn: it is not asked again
 // with the same conversation, and a [oneloop.Notice] says so.
 func (s *Session) Send(ctx context.Context, blocks ...oneloop.Block) iter.Seq2[oneloop.Event, error] {
@@ -126,7 +130,11 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 	t := &turn{session: s, emit: emit}
 	began := time.Now()
 	emit(oneloop.TurnStart{Messages: []*oneloop.Message{prompt}})
-	err := t.run(ctx, prompt)
+	first := prompt
+	if s.waiting(ctx, prompt) {
+		first = nil
+	}
+	err := t.run(ctx, first)
 	end := oneloop.TurnEnd{Requests: int(t.requests.Load()), Duration: time.Since(began)}
 	if t.last != nil {
 		end.Stop = t.last.Stop
@@ -183,6 +191,25 @@ func (s *Session) begin(ctx context.Context, prompt *oneloop.Message) error {
 	return nil
 }
 
+// waiting reports whether prompt is what the conversation ends with already: a
+// turn failed before any answer, and the user says the same again.
+func (s *Session) waiting(ctx context.Context, prompt *oneloop.Message) bool {
+	req, err := s.Transcript.Request(ctx)
+	if err != nil || len(req.Messages) == 0 {
+		return false
+	}
+	last := req.Messages[len(req.Messages)-1]
+	if last.Role != oneloop.User || len(last.Blocks) != len(prompt.Blocks) {
+		return false
+	}
+	a, err := last.MarshalJSON()
+	if err != nil {
+		return false
+	}
+	b, err := prompt.MarshalJSON()
+	return err == nil && bytes.Equal(a, b)
+}
+
 // ended is the cause of a ctx that has ended, as an error with a type of ours.
 func ended(ctx context.Context) error {
 	cause := context.Cause(ctx)
@@ -228,9 +255,11 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 		}
 		t.emit(e)
 	}
-	for next != nil {
-		if err := t.add(ctx, next); err != nil {
-			return err
+	for {
+		if next != nil {
+			if err := t.add(ctx, next); err != nil {
+				return err
+			}
 		}
 		if err := oneloop.Run(ctx, oneloop.ModelFunc(t.ask), t.session.Tools, t, watch); err != nil {
 			if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
@@ -239,11 +268,10 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 			return err
 		}
 		var err error
-		if next, err = t.next(ctx); err != nil {
+		if next, err = t.next(ctx); err != nil || next == nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // ask is the session's model, held to its contract.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"oneloop"
+	"oneloop/looptest"
 	"oneloop/session"
 )
 
@@ -317,5 +318,33 @@ func TestAnEndThatLeavesSomethingOutIsSaid(t *testing.T) {
 		if !strings.Contains(notices, want) {
 			t.Errorf("notices are %q, want %q", notices, want)
 		}
+	}
+}
+
+func TestAPromptThatGotNoAnswerIsNotSaidTwice(t *testing.T) {
+	down := errors.New("down")
+	model := looptest.Script(t, looptest.Reply{Err: down}, looptest.Reply{Err: down}, looptest.Say("one"), looptest.Say("two"))
+	s := &session.Session{Model: model}
+	for _, want := range []error{down, down, nil, nil} {
+		if err := s.Turn(t.Context(), nil, &oneloop.Text{Text: "go"}); !errors.Is(err, want) {
+			t.Fatalf("%v, want %v", err, want)
+		}
+	}
+	for i, want := range []int{1, 1, 1, 3} {
+		if got := model.Requests()[i].Messages; len(got) != want {
+			t.Errorf("request %d has %d messages, want %d", i, len(got), want)
+		}
+	}
+}
+
+func TestOtherWordsAfterAFailureAreSaidToo(t *testing.T) {
+	model := looptest.Script(t, looptest.Reply{Err: errors.New("down")}, looptest.Say("one"))
+	s := &session.Session{Model: model}
+	s.Turn(t.Context(), nil, &oneloop.Text{Text: "go"}) // fails
+	if err := s.Turn(t.Context(), nil, &oneloop.Text{Text: "go on"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := model.Requests()[1].Messages; len(got) != 2 {
+		t.Errorf("the second request has %d messages", len(got))
 	}
 }

@@ -14,7 +14,7 @@ func TestTheTraceHasTheQuestionAboutTheEnvFileAndItsAnswer(t *testing.T) {
 	p.asking(t)
 	file := filepath.Join(t.TempDir(), "trace")
 	c := p.sit(usual, "TERM=xterm", "--trace="+file)
-	c.sees("no; n REASON")
+	c.sees("go on without them")
 	c.types("y\r")
 	c.sees("Ctrl-D")
 	c.types("\x04")

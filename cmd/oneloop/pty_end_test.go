@@ -65,7 +65,7 @@ func TestTheQuestionAboutTheEnvFile(t *testing.T) {
 	p.asking(t)
 	c := p.sit(usual, "TERM=xterm")
 	c.types("y\r") // before it is shown: no answer
-	c.sees("no; n REASON")
+	c.sees("go on without them")
 	c.types("n\r")
 	c.sees("ANTHROPIC_API_KEY") // what to do without a key
 	if ws := c.ends(); ws.ExitStatus() != exitConfig {
@@ -73,7 +73,7 @@ func TestTheQuestionAboutTheEnvFile(t *testing.T) {
 	}
 	c.modes()
 	c = p.sit(usual, "TERM=xterm")
-	c.sees("no; n REASON")
+	c.sees("go on without them")
 	c.types("y\r")
 	c.sees("Ctrl-D")
 	c.types("hello\r")
@@ -87,7 +87,7 @@ func TestCaseTerm07TheTerminalIsGivenBackDuringAQuestion(t *testing.T) {
 		p := newProduct(t)
 		p.asking(t)
 		c := p.sit(usual, "TERM=xterm")
-		c.sees("no; n REASON")
+		c.sees("go on without them")
 		if err := c.cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,11 @@ func (x *Text) question(q oneloop.Question) []styled {
 	if q.Reason != "" {
 		lines = append(lines, styled{dim, fmt.Sprintf(x.AskReason, q.Reason)})
 	}
-	lines = append(lines, styled{normal, x.AskYes}, styled{normal, x.AskNo})
+	yes, no := x.AskYes, x.AskNo
+	if q.Kind == "trust" { // a yes is remembered, and there is no model yet
+		yes, no = x.TrustYes, x.TrustNo
+	}
+	lines = append(lines, styled{normal, yes}, styled{normal, no})
 	if q.Rule != "" {
 		lines = append(lines, styled{normal, fmt.Sprintf(x.AskAlways, q.Rule)})
 	}

@@ -84,6 +84,8 @@ type Text struct {
 	// Questions.
 	AskYes    string
 	AskNo     string
+	TrustYes  string // in place of AskYes when a folder is trusted
+	TrustNo   string
 	AskAlways string // rule
 	AskAgain  string
 	AskAgainA string

@@ -146,6 +146,8 @@ Exit code
 
 	AskYes:    "y  yes, once",
 	AskNo:     "n  no; n REASON tells the model why",
+	TrustYes:  "y  yes, until one of these changes",
+	TrustNo:   "n  no, go on without them",
 	AskAlways: "a  yes, and from now on: %s",
 	AskAgain:  "answer y or n, then Enter",
 	AskAgainA: "answer y, n or a, then Enter",

@@ -146,6 +146,8 @@ var chinese = Text{
 
 	AskYes:    "y  可以，仅此一次",
 	AskNo:     "n  不行；“n 理由”会把理由告诉模型",
+	TrustYes:  "y  可以，直到其中有改动",
+	TrustNo:   "n  不行，不用它们继续",
 	AskAlways: "a  可以，以后都允许：%s",
 	AskAgain:  "请回答 y 或 n，再按回车",
 	AskAgainA: "请回答 y、n 或 a，再按回车",
