@@ -1,0 +1,239 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"oneloop"
+)
+
+// Gate is [Gate] with hooks around it: PreToolUse hooks see a call first and
+// may deny it, change its input, or say whether it is to be asked for; then
+// the rules judge the call as it is now; PostToolUse hooks see what came out.
+//
+// A hook that denies is final. One that wants the user to be asked is refused
+// here, where nobody is. One that allows changes nothing: what the rules deny
+// stays denied.
+func (h *Hooks) Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
+	gate := Gate(o)
+	if h == nil || len(h.List) == 0 {
+		return gate
+	}
+	return func(t oneloop.Tool) oneloop.Tool { return h.wrap(gate(t)) }
+}
+
+func (h *Hooks) wrap(t oneloop.Tool) oneloop.Tool {
+	run, check := t.Run, t.Check
+	t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		before, err := h.before(ctx, call, emit)
+		if err != nil {
+			return notStarted(err), nil
+		}
+		if before.refusal != nil {
+			return before.refusal, nil
+		}
+		used := call
+		if before.input != nil {
+			used = &oneloop.ToolUse{ID: call.ID, Name: call.Name, Input: before.input}
+			if err := checked(used.Input, check); err != nil {
+				return deniedBy(call, emit, fmt.Sprintf("a hook changed the input to one that is refused: %v", err)), nil
+			}
+		}
+		began := time.Now()
+		result, err := run(ctx, used, emit)
+		if err != nil || result == nil {
+			return before.note(result), err
+		}
+		return h.after(ctx, used, before.note(result), time.Since(began), emit)
+	}
+	return t
+}
+
+// preparedCall is what the hooks before a call came to.
+type preparedCall struct {
+	*verdict
+	refusal *oneloop.ToolResult // the call does not run
+}
+
+func (h *Hooks) before(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*preparedCall, error) {
+	v, err := h.fire(ctx, PreToolUse, call.Name, map[string]any{
+		"tool_name": call.Name, "tool_input": call.Input, "tool_use_id": call.ID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.tell(emit)
+	p := &preparedCall{verdict: v}
+	switch {
+	case v.stop:
+		p.refusal = deniedBy(call, emit, "a hook ended the turn: "+orReason(v.ended, v))
+		p.refusal.EndTurn = true
+	case v.answer == denies:
+		p.refusal = deniedBy(call, emit, "a hook denies it: "+v.reason())
+	case v.answer == asks:
+		p.refusal = unaskedBy(call, emit, v.reason())
+	}
+	if p.refusal != nil {
+		p.refusal = v.tellModel(p.refusal)
+	}
+	return p, nil
+}
+
+func orReason(text string, v *verdict) string {
+	if text != "" {
+		return text
+	}
+	return v.reason()
+}
+
+// note tells the model what hooks did to the call and wanted it to know.
+func (p *preparedCall) note(r *oneloop.ToolResult) *oneloop.ToolResult {
+	if r == nil {
+		r = &oneloop.ToolResult{}
+	}
+	if p.input != nil {
+		r = appended(r, "A hook of the user's changed the input of this call before it was judged and run. It was: "+string(p.input))
+	}
+	return p.tellModel(r)
+}
+
+// tellModel adds the context hooks gave to a result.
+func (v *verdict) tellModel(r *oneloop.ToolResult) *oneloop.ToolResult {
+	for _, c := range v.context {
+		r = appended(r, "From a hook of the user's: "+c)
+	}
+	return r
+}
+
+// after runs the hooks that see a result.
+func (h *Hooks) after(ctx context.Context, call *oneloop.ToolUse, r *oneloop.ToolResult, took time.Duration, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+	if r.IsError {
+		return r, nil
+	}
+	v, err := h.fire(ctx, PostToolUse, call.Name, map[string]any{
+		"tool_name": call.Name, "tool_input": call.Input, "tool_use_id": call.ID,
+		"tool_response": map[string]any{"text": r.Text()}, "duration_ms": took.Milliseconds(),
+	})
+	if err != nil {
+		return appended(r, "The hooks that were to see this result were interrupted."), nil
+	}
+	v.tell(emit)
+	if v.output != nil {
+		r = replaced(r, *v.output)
+	}
+	if v.answer == denies {
+		r = appended(r, "A hook of the user's objects to what this call did: "+v.reason())
+	}
+	r = v.tellModel(r)
+	if v.stop {
+		emit(oneloop.Notice{Text: "a hook ended the turn: " + orReason(v.ended, v)})
+		out := *r
+		out.EndTurn = true
+		r = &out
+	}
+	return r, nil
+}
+
+// appended is r with a text behind it; r stays as it is.
+func appended(r *oneloop.ToolResult, text string) *oneloop.ToolResult {
+	out := *r
+	out.Content = append(slices.Clip(r.Content), &oneloop.Text{Text: "\n" + text})
+	return &out
+}
+
+// replaced is r with another text; media stay.
+func replaced(r *oneloop.ToolResult, text string) *oneloop.ToolResult {
+	out := *r
+	out.Content = []oneloop.Block{&oneloop.Text{Text: text}}
+	for _, b := range r.Content {
+		if _, isText := b.(*oneloop.Text); !isText {
+			out.Content = append(out.Content, b)
+		}
+	}
+	return &out
+}
+
+// deniedBy answers a call that hooks keep from running.
+func deniedBy(call *oneloop.ToolUse, emit func(oneloop.Event), reason string) *oneloop.ToolResult {
+	emit(oneloop.Denied{Call: call, Reason: oneLine(reason)})
+	return oneloop.ErrorResult("Not run: " + reason + "\nDo not try it in another way; do what the hook asks for, or tell the user.")
+}
+
+// unaskedBy answers a call that a hook wants the user to be asked about.
+func unaskedBy(call *oneloop.ToolUse, emit func(oneloop.Event), reason string) *oneloop.ToolResult {
+	emit(oneloop.Denied{Call: call, Reason: oneLine("a hook wants the user to be asked: " + reason), Nobody: true})
+	return oneloop.ErrorResult("Not run: a hook wants the user to be asked about this call, and nobody is there: " + reason +
+		"\nDo without it, or tell the user.")
+}
+
+func notStarted(err error) *oneloop.ToolResult {
+	return oneloop.ErrorResult(fmt.Sprintf("not started: the turn was interrupted while hooks looked at this call, so it changed nothing (%v).", err))
+}
+
+// checked holds input that a hook wrote to what a model's is held to.
+func checked(input json.RawMessage, check func(json.RawMessage) error) error {
+	err := oneloop.CheckObject(input)
+	if err == nil && check != nil {
+		err = check(input)
+	}
+	return err
+}
+
+var errNobody = errors.New("nobody is there to answer")
+
+// Ask is ask with PermissionRequest hooks before it: one that allows or denies
+// answers in the user's place. Notification hooks run while the user is asked.
+// A nil ask stays nil when there is no PermissionRequest hook; else its
+// questions end with an error if no hook answers them.
+func (h *Hooks) Ask(ask oneloop.Ask) oneloop.Ask {
+	if h == nil || !slices.ContainsFunc(h.List, func(c HookCommand) bool {
+		return c.Event == PermissionRequest || c.Event == Notification && ask != nil
+	}) {
+		return ask
+	}
+	return func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
+		if q.Kind == "tool" && q.Call != nil {
+			a, done, err := h.request(ctx, q)
+			if done || err != nil {
+				return a, err
+			}
+		}
+		if ask == nil {
+			return oneloop.Answer{}, errNobody
+		}
+		aside, end := context.WithCancel(ctx)
+		notified := make(chan error, 1)
+		go func() {
+			notified <- h.Notify(aside, Notice{Title: q.Title, Message: strings.TrimSpace("The agent waits for an answer. " + q.Title), Type: "permission_prompt"})
+		}()
+		a, err := ask(ctx, q)
+		end() // the answer is there; a hook that still runs has no purpose any more
+		<-notified
+		return a, err
+	}
+}
+
+// request asks the hooks about a call the user would be asked about.
+func (h *Hooks) request(ctx context.Context, q oneloop.Question) (a oneloop.Answer, done bool, err error) {
+	input := map[string]any{
+		"tool_name": q.Call.Name, "tool_input": q.Call.Input, "tool_use_id": q.Call.ID,
+		"permission_suggestions": []any{}, // rules are the user's to choose
+	}
+	v, err := h.fire(ctx, PermissionRequest, q.Call.Name, input)
+	if err != nil {
+		return a, false, err
+	}
+	v.tell(h.emit)
+	switch {
+	case v.answer == denies || v.stop:
+		return oneloop.Answer{Reason: "a hook denies it: " + orReason(v.ended, v)}, true, nil
+	case v.answer == allows:
+		return oneloop.Answer{Allow: true}, true, nil
+	}
+	return a, false, nil
+}
