@@ -65,6 +65,9 @@ type Settings struct {
 	ConfigDir string `json:"config_dir"` // may not exist; empty: there is no place for it
 	StateDir  string `json:"state_dir"`  // can be written, and made (0700) if need be; empty: nothing is kept
 
+	// Hooks are those of the user's settings, then those of the folder's.
+	Hooks []policy.HookCommand `json:"-"`
+
 	// Trusted is what of the folder may be used. Nothing else of it may be
 	// read for what it says.
 	Trusted *policy.Trusted `json:"-"`
@@ -126,6 +129,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		l.readOwn,
 		func() error { return l.trust(ctx) },
 		l.readProject,
+		l.hooks,
 		l.credentials,
 		l.model,
 		l.network,

@@ -19,6 +19,7 @@ type file struct {
 	path   string
 	values map[string]string
 	other  []string // keys that mean nothing here
+	hooks  json.RawMessage
 }
 
 // text is a value of f, empty when f does not exist or does not set it.
@@ -156,6 +157,10 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 	for _, name := range names {
 		key, raw := prefix+name, object[name]
 		if string(raw) == "null" || key == "$schema" {
+			continue
+		}
+		if key == "hooks" {
+			f.hooks = raw
 			continue
 		}
 		if inner, ok := members(key, raw); ok {
