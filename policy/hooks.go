@@ -208,7 +208,9 @@ func parseHook(event HookEvent, raw json.RawMessage, from HookSource) (HookComma
 	return h, nil
 }
 
-var plainMatcher = regexp.MustCompile(`^[A-Za-z0-9_ ,|-]*$`)
+// plainMatcher are the characters besides letters and digits of a matcher that
+// is no expression.
+const plainMatcher = "_-|, "
 
 // matcher makes a function of a matcher: empty and "*" are for everything,
 // words between | (or commas) for these names, and anything else is a regular
@@ -217,7 +219,10 @@ func matcher(text string) (func(string) bool, error) {
 	if text == "" || text == "*" {
 		return func(string) bool { return true }, nil
 	}
-	if plainMatcher.MatchString(text) {
+	if !strings.ContainsFunc(text, func(r rune) bool {
+		word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return !word && !strings.ContainsRune(plainMatcher, r)
+	}) {
 		var names []string
 		for _, n := range strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' }) {
 			names = append(names, strings.TrimSpace(n))
