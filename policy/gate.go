@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,20 +12,66 @@ import (
 
 	"oneloop"
 	"oneloop/policy/shell"
+	"oneloop/workspace"
 )
 
-// GateOptions are the options of [Gate].
+// GateOptions are the options of [Gate]. The zero value has no rules, asks
+// nobody and takes commands for unconfined.
 type GateOptions struct {
 	Mode Mode
+	// ModeNow is asked for the mode with every call, where it can change. Nil:
+	// it is Mode.
+	ModeNow func() Mode
 	// Dir is where commands start: the root of the tools' workspace. Empty or
 	// relative: as seen from the working directory when Gate is called; where
 	// that cannot be found, the root folder, whose relative paths are judged
 	// most strictly.
-	Dir string
+	Dir  string
+	Dirs []string // further folders of the workspace, absolute
 	// Home is the home folder of commands. Empty: the user's; where that
 	// cannot be found, unknown: then ~ and $HOME are still a home folder.
-	Home string
+	Home  string
+	Rules *Rules      // nil: none
+	Ask   oneloop.Ask // nil: nobody is there
+	// Isolation says what confines commands, with every call. Nil: nothing.
+	Isolation func() Isolation
+	// Keep is where a rule goes that the user answers "always" with. Nil: it
+	// is kept for the session only.
+	Keep *Keep
+	// Hook is asked about every call that is not denied, with what is decided
+	// about it so far. Nil: nobody is.
+	Hook Hook
 }
+
+// Isolation is what confines commands.
+type Isolation struct {
+	// Sandboxed says that the kernel keeps commands inside the workspace:
+	// what no rule decides is then allowed, for commands and for edits in
+	// the workspace.
+	Sandboxed bool
+	// ReadOnly says that commands cannot change the workspace either: then
+	// they run in [Plan] too.
+	ReadOnly bool
+	// Text says it to people, as in "ns, no network". Empty: "no sandbox".
+	Text string
+}
+
+func (i Isolation) String() string {
+	return cmp.Or(i.Text, map[bool]string{true: "sandboxed"}[i.Sandboxed], "no sandbox")
+}
+
+// Keep puts rules into a settings file.
+type Keep struct {
+	File string // its path, for people and as the rules' origin
+	Base string // as in [File]
+	Add  func(rule string) error
+}
+
+// Hook decides about a call beside the rules, for example by running a program
+// of the user's. It may make a decision stricter. A milder one counts only
+// where no rule and no list asked: a hook is no way around what somebody wrote.
+// An error denies the call; its text is told to the model.
+type Hook func(ctx context.Context, call *oneloop.ToolUse, so Decision) (Decision, error)
 
 // placed fills in what is empty.
 func (o GateOptions) placed() GateOptions {
@@ -38,26 +85,36 @@ func (o GateOptions) placed() GateOptions {
 			o.Home = home
 		}
 	}
+	if o.Rules == nil {
+		o.Rules = &Rules{opts: RuleOptions{Dir: o.Dir, Dirs: o.Dirs, Home: o.Home}}
+	}
 	return o
+}
+
+// gate is the wrapper's state.
+type gate struct {
+	GateOptions
+	turn chan struct{} // held while a question is open
 }
 
 // Gate returns the wrapper that decides whether a call runs. It belongs
 // outside of every other wrapper.
 //
-// A tool that runs shell commands ([oneloop.Tool].Touches) has each judged by
-// the danger list, whatever the tool is called. Its deny tier
-// holds in every mode; its ask tier is refused except in [Bypass], because
-// nobody is asked here. In [Plan] only calls run whose effect is
-// [oneloop.ReadOnly]. What cannot be judged is refused.
+// A call is judged by what it touches ([oneloop.Tool].Touches), whatever the
+// tool is called: commands by the danger list, the rules and the read-only
+// table, files by their real paths, hosts by name. A rule that denies holds in
+// every mode, and so does the deny tier of the danger list. What would be
+// asked for is put to Ask, one question after the other; when nobody is there
+// it is denied.
 //
 // A call that is refused never reaches the tool: it is answered with what did
 // not run, why, and what to do instead, and [oneloop.Denied] is emitted.
 func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
-	o = o.placed()
+	g := &gate{o.placed(), make(chan struct{}, 1)}
 	return func(t oneloop.Tool) oneloop.Tool {
 		run, effect, touches := t.Run, t.Effect, touchesOf(t)
 		t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
-			if d := o.decide(call, effect, touches); d != nil {
+			if d := g.decide(ctx, call, effect, touches, emit); d != nil {
 				emit(oneloop.Denied{Call: call, Reason: d.reason, Rule: d.rule, Nobody: d.nobody})
 				return oneloop.ErrorResult(d.text), nil
 			}
@@ -75,41 +132,101 @@ type denial struct {
 	text   string // for the model
 }
 
+func (g *gate) mode() Mode {
+	if g.ModeNow != nil {
+		return g.ModeNow()
+	}
+	return g.Mode
+}
+
+func (g *gate) isolation() Isolation {
+	if g.Isolation != nil {
+		return g.Isolation()
+	}
+	return Isolation{}
+}
+
+func (g *gate) judge(rules *Rules) judge {
+	return judge{rules: rules, at: workspace.Info{Root: g.Dir, Dirs: g.Dirs, Home: g.Home}}
+}
+
 // decide returns nil for a call that runs.
-func (o GateOptions) decide(call *oneloop.ToolUse, effect func(*oneloop.ToolUse) oneloop.Effect, touches func(*oneloop.ToolUse) ([]oneloop.Touch, error)) *denial {
-	if o.Mode < Default || o.Mode > Bypass {
+func (g *gate) decide(ctx context.Context, call *oneloop.ToolUse, effect func(*oneloop.ToolUse) oneloop.Effect,
+	touches func(*oneloop.ToolUse) ([]oneloop.Touch, error), emit func(oneloop.Event)) *denial {
+	mode, in := g.mode(), g.isolation()
+	if mode < Default || mode > Bypass {
 		return &denial{
 			reason: "the permission mode is unknown",
 			text:   "Not run: the permission mode is unknown, so nothing may run. Tell the user.",
 		}
 	}
-	if o.Mode == Plan && (effect == nil || effect(call) != oneloop.ReadOnly) {
-		return &denial{
-			reason: "the mode is plan, in which only calls run that change nothing",
-			rule:   "--permission-mode default",
-			text: fmt.Sprintf("Not run: the permission mode is plan, and this call of %s may change something. "+
-				"Describe what you would do; the user can leave the mode with --permission-mode default.", call.Name),
+	var list []oneloop.Touch
+	if touches != nil {
+		var err error
+		if list, err = touches(call); err != nil {
+			return unreadable(call, err)
 		}
 	}
-	if touches == nil {
+	found := g.judge(g.Rules).call(call, list)
+	found, err := g.hooked(ctx, call, found, in)
+	if err != nil {
+		return &denial{reason: "a hook denied it: " + err.Error(), text: fmt.Sprintf("Not run: a hook of the user's denied this call: %v", err)}
+	}
+	if found.tier == shell.Deny {
+		return denied(found)
+	}
+	if mode == Plan && (effect == nil || effect(call) != oneloop.ReadOnly) && !(in.Sandboxed && in.ReadOnly && onlyCommands(list)) {
+		return planned(call)
+	}
+	if found = lifted(found, mode, in); found.tier == shell.Allow {
 		return nil
 	}
-	list, err := touches(call)
+	if g.Ask == nil || mode == DontAsk {
+		return unasked(call, found, g.nobody())
+	}
+	return g.ask(ctx, call, list, found, emit)
+}
+
+// lifted is a finding after what the mode and the sandbox make of it.
+func lifted(f finding, mode Mode, in Isolation) finding {
+	if f.tier != shell.Ask {
+		return f
+	}
+	edit, command := f.kind == byDefaultEdit, f.kind == byDefaultRun
+	if mode == Bypass || edit && mode == AcceptEdits || (edit || command) && in.Sandboxed {
+		f.tier = shell.Allow
+	}
+	return f
+}
+
+// hooked is a finding after the hook.
+func (g *gate) hooked(ctx context.Context, call *oneloop.ToolUse, f finding, in Isolation) (finding, error) {
+	if g.Hook == nil || f.tier == shell.Deny {
+		return f, nil
+	}
+	d, err := g.Hook(ctx, call, f.decision(in))
 	if err != nil {
-		return &denial{
-			reason: "the command could not be read",
-			text:   `Not run: the command could not be read from the input. Call it with {"command": "…"}.`,
+		return f, err
+	}
+	switch tier, known := tiers[d.Decision]; {
+	case !known:
+		return f, fmt.Errorf("it answered %q, which is no decision", d.Decision)
+	case tier > f.tier:
+		return finding{tier: tier, kind: byRule, rule: d.Rule, file: d.File, reason: cmp.Or(d.Reason, "a hook says so"), hook: true}, nil
+	case tier < f.tier && f.kind < byGuard:
+		return finding{tier: tier, kind: byRule, rule: d.Rule, file: d.File, reason: d.Reason, hook: true}, nil
+	}
+	return f, nil
+}
+
+// onlyCommands reports whether commands are all that a call touches.
+func onlyCommands(list []oneloop.Touch) bool {
+	for _, t := range list {
+		if t.Kind != oneloop.TouchCommand {
+			return false
 		}
 	}
-	for _, touch := range list {
-		if touch.Kind != oneloop.TouchCommand {
-			continue
-		}
-		if d := o.judge(shell.Judge(touch.Name, shell.Place{Dir: o.Dir, Home: o.Home})); d != nil {
-			return d
-		}
-	}
-	return nil
+	return len(list) > 0
 }
 
 // touchesOf is how t tells what a call would touch. A tool called Bash that does not say
@@ -130,42 +247,4 @@ func touchesOf(t oneloop.Tool) func(*oneloop.ToolUse) ([]oneloop.Touch, error) {
 		}
 		return []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: *in.Command}}, nil
 	}
-}
-
-func (o GateOptions) judge(v shell.Verdict) *denial {
-	switch v.Tier {
-	case shell.Allow:
-		return nil
-	case shell.Ask:
-		if o.Mode == Bypass {
-			return nil
-		}
-		return &denial{
-			reason: fmt.Sprintf("%s: %s", v.Part, v.Reason),
-			rule:   "--permission-mode bypassPermissions",
-			nobody: true,
-			text: fmt.Sprintf("Not run, none of the command: the part `%s` needs the user's permission (%s), and nobody is there to give it. "+
-				"Do without it, or tell the user that --permission-mode bypassPermissions allows it.", v.Part, v.Reason),
-		}
-	}
-	return &denial{
-		reason: fmt.Sprintf("%s: %s", v.Part, v.Reason),
-		text: fmt.Sprintf("Not run, none of the command: the part `%s` is on the danger list (%s). "+
-			"No permission mode allows it. %s", v.Part, v.Reason, instead(v.Rule)),
-	}
-}
-
-// instead says what to do rather than break a rule of the deny tier.
-func instead(rule string) string {
-	switch rule {
-	case shell.RuleRemove:
-		return "Name the files or folders inside the workspace that should go, one by one."
-	case shell.RuleDevice, shell.RuleFormat:
-		return "Write to an ordinary file instead; if a disk must be written, ask the user to do it."
-	case shell.RulePower:
-		return "If the machine must go down or restart, ask the user to do it."
-	case shell.RuleForkBomb:
-		return "Start a fixed number of processes and wait for them."
-	}
-	return "Ask the user to do it."
 }

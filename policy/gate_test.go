@@ -49,6 +49,9 @@ func ask(t *testing.T, tool oneloop.Tool, o policy.GateOptions, name, input stri
 	return r, denied
 }
 
+// boxed is a sandbox.
+func boxed() policy.Isolation { return policy.Isolation{Sandboxed: true, Text: "a box, no network"} }
+
 func command(s string) string {
 	b, _ := json.Marshal(map[string]string{"command": s})
 	return string(b)
@@ -138,7 +141,7 @@ func TestWhereTheWorkingDirectoryIsGoneCommandsAreJudgedAsAtTheRoot(t *testing.T
 func TestHarmlessCommandsReachTheTool(t *testing.T) {
 	for _, c := range []string{"grep sudo .", `echo "> /dev/null"`, "make 2> /dev/null", ""} {
 		var ran []string
-		r, d := ask(t, bash(&ran, oneloop.Once), policy.GateOptions{}, "Bash", command(c))
+		r, d := ask(t, bash(&ran, oneloop.Once), policy.GateOptions{Isolation: boxed}, "Bash", command(c))
 		if len(ran) != 1 || ran[0] != c || d != nil || r.IsError {
 			t.Errorf("%q: ran %q, event %+v, answer %q", c, ran, d, r.Text())
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"oneloop"
+	"oneloop/policy/shell"
 	"oneloop/workspace"
 )
 
@@ -52,6 +53,10 @@ const bashSchema = `{"type":"object","properties":{"command":{"type":"string"},`
 // could not be run, ran out of time or was interrupted. A command that ends
 // with another exit code than 0 was run: what that means (nothing found, files
 // differ, tests fail) is the model's to judge, so that is no error.
+//
+// The effect of a command is ReadOnly when all of it is on the read-only table
+// of package policy/shell; it then runs as that package writes it. Any other
+// command runs as it is.
 func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 	if opts.Timeout <= 0 {
 		opts.Timeout = 2 * time.Minute
@@ -65,10 +70,17 @@ func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 	b := &bash{ws, opts}
 	t := build("Bash", "Run a bash command. Each call is a new shell in the workspace root, without input or terminal; what it leaves running is ended.",
 		json.RawMessage(bashSchema), b.run)
+	t.Effect = func(call *oneloop.ToolUse) oneloop.Effect {
+		var in bashInput
+		if decode(call.Input, &in) == nil && b.analyse(unixLines(in.Command)).ReadOnly() {
+			return oneloop.ReadOnly
+		}
+		return oneloop.Once
+	}
 	t.Touches = func(call *oneloop.ToolUse) ([]oneloop.Touch, error) {
 		var in bashInput
 		err := decode(call.Input, &in)
-		return []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: in.Command}}, err
+		return []oneloop.Touch{{Kind: oneloop.TouchCommand, Name: unixLines(in.Command)}}, err
 	}
 	return t
 }
@@ -76,6 +88,16 @@ func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 type bash struct {
 	ws   workspace.Workspace
 	opts BashOptions
+}
+
+// unixLines is a command with the ends of lines that bash knows.
+func unixLines(command string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(command, "\r\n", "\n"), "\r")
+}
+
+func (b *bash) analyse(command string) *shell.Analysis {
+	info := b.ws.Describe()
+	return shell.Analyse(command, shell.Place{Dir: info.Root, Home: info.Home})
 }
 
 // errTimeout is the cause of the context of a command that ran out of time.
@@ -86,7 +108,7 @@ var errTimeout = errors.New("timed out")
 const longest = 100_000
 
 func (b *bash) run(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), in bashInput) (*oneloop.ToolResult, error) {
-	command := strings.TrimSuffix(strings.ReplaceAll(in.Command, "\r\n", "\n"), "\r")
+	command := unixLines(in.Command)
 	if strings.ContainsRune(command, 0) {
 		return oneloop.ErrorResult("the command contains a NUL character, so it was not run. Write it without one, e.g. with printf '\\0'."), nil
 	}
@@ -94,6 +116,9 @@ func (b *bash) run(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
+	if a := b.analyse(command); a.ReadOnly() {
+		command = a.Source() // what was judged, and nothing else
+	}
 	out := &output{cap: b.opts.Cap, dir: b.opts.SpillDir}
 	show := &live{id: call.ID, emit: emit}
 	defer show.end()

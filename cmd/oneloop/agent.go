@@ -115,9 +115,15 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		return box, box.Defs()
 	}
 	bash := tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch})
-	gate := policy.Gate(policy.GateOptions{Mode: p.settings.Mode, Dir: a.dir, Home: p.home()})
+	gate := policy.Gate(policy.GateOptions{Mode: p.settings.Mode, Dir: a.dir, Home: p.home(), Isolation: p.isolation})
 	box.Tools = []oneloop.Tool{gate(bash)}
 	return box, prof.defs(box)
+}
+
+// isolation is what confines commands. Only with --sandbox none each of them is
+// asked for that no rule and no table knows.
+func (p *program) isolation() policy.Isolation {
+	return policy.Isolation{Sandboxed: p.settings.Sandbox != "none", Text: "no sandbox"}
 }
 
 // newID names a session: when it began, and something nobody else has.

@@ -33,6 +33,7 @@ func (j *judge) call(cmd *syntax.CallExpr, c context) (ok, bad *state) {
 	words.st = before
 	var after, failed *state
 	matters, asked, follow := false, false, false
+	c.moving = c.moving || !j.blind && moves(cmd.Args)
 	all := j.each(words, func(x *expander) bool {
 		argv := x.fields(cmd.Args)
 		asked = asked || x.asked
@@ -162,6 +163,7 @@ func (j *judge) run(argv []string, c context) (ok, bad *state) {
 		return c.st, c.st
 	}
 	name := argv[0]
+	j.parts.run(argv, c)
 	if name == "--" { // bash takes it after time
 		return j.run(argv[1:], c)
 	}
@@ -176,10 +178,12 @@ func (j *judge) run(argv []string, c context) (ok, bad *state) {
 		j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
 	case strings.ContainsAny(name, unknown+every):
 		j.remove(argv[1:], c) // it may be rm
-		if name == unknown {  // or nothing, or a wrapper
+		c.moving = true
+		if name == unknown { // or nothing, or a wrapper
 			return j.run(argv[1:], c)
 		}
 	case strings.ContainsAny(name, "*?["):
+		c.moving = true
 		for _, n := range names() {
 			if matches(path.Base(name), n) {
 				j.program(n, argv, c)

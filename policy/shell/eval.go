@@ -110,12 +110,14 @@ func (j *judge) pipeline(cmd *syntax.BinaryCmd, c context) {
 	bare := c
 	bare.guess = true
 	paths, ifUnset := j.lists(list[0], c), j.lists(list[0], bare)
+	fetched := false
 	for i, s := range list {
 		cc := c
 		cc.st = c.st.clone()
 		if i > 0 {
 			text, known := j.output(list[i-1:i], c)
-			cc.stdin = input{piped: true, known: known, text: text, fetched: fetches(list[:i]), saved: i == 1 && saved(list[0])}
+			fetched = fetched || fetches(list[i-1:i])
+			cc.stdin = input{piped: true, known: known, text: text, fetched: fetched, saved: i == 1 && saved(list[0])}
 			switch {
 			case i > 1:
 				paths, ifUnset = j.through(paths, list[i-1], c), j.through(ifUnset, list[i-1], bare)
@@ -417,6 +419,7 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 		if fd == "0" {
 			var path string
 			j.one(c, func(x *expander) { path = x.single(r.Word) })
+			j.parts.touch(path, c, false)
 			c.stdin = input{
 				piped:   strings.ContainsAny(path, process+fetched),
 				fetched: strings.Contains(path, fetched),
@@ -427,6 +430,9 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 	default:
 		j.each(c, func(x *expander) bool {
 			for _, path := range x.fields([]*syntax.Word{r.Word}) {
+				if r.Op != syntax.DplOut || strings.Trim(path, "0123456789-") != "" {
+					j.parts.touch(path, x.c, true)
+				}
 				j.written(path, x.c)
 			}
 			return true

@@ -69,8 +69,12 @@ type Verdict struct {
 // Judge gives the strictest verdict on any part of command. It allows what is
 // not on the list, and does not allow what it cannot follow: text that does
 // not parse, is nested too deeply or takes too long is at least [Ask].
-func Judge(command string, at Place) (v Verdict) {
-	j := &judge{home: at.Home}
+func Judge(command string, at Place) Verdict {
+	return (&judge{home: at.Home}).whole(command, at)
+}
+
+// whole judges a whole command.
+func (j *judge) whole(command string, at Place) (v Verdict) {
 	if j.home == "" {
 		j.home = nowhere + "/home"
 	}
@@ -119,6 +123,8 @@ type judge struct {
 	bytes     int
 	files     []input // what process substitutions print, where it is known
 	calls     []frame // functions being followed, outermost first
+	parts     *parts  // gets all that is run; nil: nobody wants to know
+	blind     bool    // no variable and nothing printed is known
 }
 
 // report keeps the strictest verdict, and of equals the first.
@@ -152,6 +158,7 @@ func (j *judge) text(src string, c context) *state {
 	}
 	stmts, err := parse(src)
 	c.src = src
+	j.parts.read(stmts, c)
 	if err != nil {
 		c.part = src
 		j.report(c, Ask, RuleUnclear, "it does not parse: "+reason(err))
@@ -171,6 +178,7 @@ func (j *judge) pieces(src string, c context) {
 	if apart := strings.ReplaceAll(src, "((", "( ("); apart != src {
 		if stmts, err := parse(apart); err == nil {
 			c.src = apart
+			j.parts.read(stmts, c)
 			j.stmts(stmts, c)
 			return
 		}
@@ -179,6 +187,7 @@ func (j *judge) pieces(src string, c context) {
 	for line := range strings.Lines(src) {
 		if stmts, err := parse(line); err == nil {
 			c.src = line
+			j.parts.read(stmts, c)
 			c.st = j.stmts(stmts, c)
 			continue
 		}
@@ -187,6 +196,7 @@ func (j *judge) pieces(src string, c context) {
 				left--
 				if stmts, err := parse(part); err == nil {
 					c.src = part
+					j.parts.read(stmts, c)
 					j.stmts(stmts, c)
 				}
 				_, part, _ = strings.Cut(strings.TrimLeft(part, " \t"), " ")

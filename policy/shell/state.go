@@ -28,6 +28,7 @@ type context struct {
 	forks  int  // pipes and & around it, within this judgement
 	guards int  // conditions around it
 	guess  bool // what is not known, variables above all, is taken for empty
+	moving bool // variables decide what is run
 }
 
 // input is what a command reads.

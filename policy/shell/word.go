@@ -251,6 +251,10 @@ func (f *fielder) end() []string {
 
 func (x *expander) parts(parts []syntax.WordPart, f *fielder, quoted bool) {
 	for i, p := range parts {
+		if x.j.blind && decided(p) {
+			f.add(unknown)
+			continue
+		}
 		switch p := p.(type) {
 		case *syntax.Lit:
 			s := tidy(p.Value)

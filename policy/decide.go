@@ -1,0 +1,359 @@
+package policy
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"oneloop"
+	"oneloop/policy/shell"
+	"oneloop/workspace"
+)
+
+// kind says what decided, and so what may decide otherwise. A greater one is
+// told of first among equals.
+type kind int
+
+const (
+	byDefault     kind = iota // no rule matched, and it is none of the following
+	byDefaultRun              // a command: confined in a sandbox
+	byDefaultEdit             // a file of the workspace: a mode may allow it
+	byGuard                   // a file that matters later, or that holds secrets
+	byRule
+	byDanger // the danger list
+)
+
+// finding is what is thought of a call or of a part of it.
+type finding struct {
+	tier   shell.Tier
+	kind   kind
+	rule   string   // that decided
+	file   string   // the rule is in
+	reason string   // a phrase
+	part   string   // of a command it is about; empty: all of it
+	wants  []string // rules that would allow what is only asked for; empty: none would
+	danger string   // the danger list's own name of its rule
+	hook   bool     // a hook decided
+}
+
+// worse returns the stricter of two findings. What would allow both is what
+// would allow either.
+func worse(a, b finding) finding {
+	if a.tier == shell.Ask && b.tier == shell.Ask {
+		wants := slices.Clone(a.wants)
+		for _, w := range b.wants {
+			if !slices.Contains(wants, w) {
+				wants = append(wants, w)
+			}
+		}
+		if len(a.wants) == 0 || len(b.wants) == 0 {
+			wants = nil
+		}
+		if b.kind > a.kind {
+			a = b
+		}
+		a.wants = wants
+		return a
+	}
+	if b.tier > a.tier || b.tier == a.tier && (b.kind > a.kind || a.reason == "") {
+		return b
+	}
+	return a
+}
+
+// ruled is a finding by a rule.
+func ruled(r Rule, reason string) finding {
+	return finding{tier: r.Tier, kind: byRule, rule: r.Text, file: r.File, reason: reason}
+}
+
+// judge decides about calls by rules and by what they touch.
+type judge struct {
+	rules   *Rules
+	at      workspace.Info // root, further folders, home
+	resolve func(string) (string, error)
+}
+
+// call judges a call by the rules alone: neither mode nor sandbox count.
+func (j judge) call(call *oneloop.ToolUse, touches []oneloop.Touch) finding {
+	var found finding
+	commands := 0
+	for _, t := range touches {
+		switch t.Kind {
+		case oneloop.TouchCommand:
+			commands++
+			found = worse(found, j.command(t.Name))
+		case oneloop.TouchHost:
+			found = worse(found, j.host(t.Name))
+		default:
+			found = worse(found, j.file(call.Name, t.Name, t.Kind == oneloop.TouchWrite))
+		}
+	}
+	return worse(found, j.name(call, len(touches) > 0))
+}
+
+// name judges a call by the name of its tool.
+func (j judge) name(call *oneloop.ToolUse, touches bool) finding {
+	for _, r := range j.rules.List() {
+		if !r.is(call.Name) || r.tool == "Bash" || r.spec != "" && !r.kindOf(call) {
+			continue
+		}
+		if r.Tier == shell.Allow && touches { // what it touches decides
+			continue
+		}
+		return ruled(r, "a rule for "+r.tool)
+	}
+	if strings.HasPrefix(call.Name, "mcp__") && !touches {
+		return finding{tier: shell.Ask, kind: byDefault, reason: "what the tools of a server do is not known", wants: []string{call.Name}}
+	}
+	return finding{}
+}
+
+// kindOf reports whether the scope of a rule for agents or skills is that of a
+// call.
+func (r *Rule) kindOf(call *oneloop.ToolUse) bool {
+	var in struct {
+		Type  string `json:"subagent_type"`
+		Skill string `json:"skill"`
+		Name  string `json:"name"`
+	}
+	if json.Unmarshal(call.Input, &in) != nil {
+		return r.Tier > shell.Allow
+	}
+	switch r.tool {
+	case "Agent", "Task":
+		return star(r.spec, in.Type)
+	case "Skill":
+		return star(r.spec, cmp.Or(in.Skill, in.Name))
+	}
+	return false
+}
+
+// star matches a name with a pattern that may end in *.
+func star(pattern, name string) bool {
+	prefix, open := strings.CutSuffix(pattern, "*")
+	return name == pattern || open && strings.HasPrefix(name, prefix)
+}
+
+// host judges a connection.
+func (j judge) host(name string) finding {
+	for _, r := range j.rules.List() {
+		if r.host(name) {
+			return ruled(r, "a rule for "+cmp.Or(strings.TrimPrefix(r.spec, "domain:"), "every host"))
+		}
+	}
+	return finding{
+		tier: shell.Ask, kind: byDefault, reason: "no rule allows the host " + hostname(name),
+		wants: []string{"WebFetch(domain:" + hostname(name) + ")"},
+	}
+}
+
+// file judges reading or writing a file by a tool. name is its real path.
+func (j judge) file(tool, name string, write bool) finding {
+	does, ruler := "reads", "Read"
+	if write {
+		does, ruler = "writes", "Edit"
+	}
+	f := j.path(name, write, true, func(r Rule) bool { return r.spec == "" && (r.tool == ruler || r.tool == tool) })
+	if f.tier > shell.Allow && f.part == "" {
+		f.reason = "it " + does + " " + j.short(name) + ": " + f.reason
+	}
+	return f
+}
+
+// path judges reading or writing a file, whoever does it. bare says which
+// rules without a path count.
+func (j judge) path(name string, write, sure bool, bare func(Rule) bool) finding {
+	tool := "Read"
+	if write {
+		tool = "Edit"
+	}
+	var allow finding
+	for _, r := range j.rules.List() {
+		switch {
+		case bare != nil && bare(r):
+		case r.tool != tool || r.path == nil:
+			continue
+		case r.path.match(name):
+		case r.Tier > shell.Allow && strings.ContainsAny(name, "*?[") && r.path.perhaps(name):
+			f := ruled(r, "it may be a file that a rule names")
+			f.tier = shell.Ask
+			return f
+		default:
+			continue
+		}
+		f := ruled(r, "a rule names it")
+		switch {
+		case r.Tier == shell.Deny && !sure:
+			f.tier, f.reason = shell.Ask, "it may be a file that a rule names"
+			return f
+		case r.Tier > shell.Allow:
+			return f
+		}
+		allow = f
+		break
+	}
+	return j.pathDefault(name, write, allow)
+}
+
+// pathDefault is what is thought of a file that no rule denies or asks for.
+func (j judge) pathDefault(name string, write bool, allow finding) finding {
+	if write && j.at.Protected(name) {
+		return finding{tier: shell.Ask, kind: byGuard, reason: "what is written there is run or obeyed later, outside of this agent"}
+	}
+	if allow.rule != "" {
+		return allow
+	}
+	want := "Read(" + j.ruled(name) + ")"
+	if !write {
+		if why := secret(name, j.at.Home); why != "" {
+			return finding{tier: shell.Ask, kind: byGuard, reason: why, wants: []string{want}}
+		}
+	}
+	switch {
+	case !j.inside(name):
+		if write {
+			want = "Edit(" + j.ruled(name) + ")"
+		}
+		return finding{tier: shell.Ask, kind: byDefault, reason: "it is outside the workspace", wants: []string{want}}
+	case write:
+		return finding{tier: shell.Ask, kind: byDefaultEdit, reason: "no rule allows to change it", wants: []string{"Edit(" + j.ruled(name) + ")"}}
+	}
+	return finding{}
+}
+
+// inside reports whether a real path is in a folder of the workspace.
+func (j judge) inside(name string) bool {
+	for _, root := range append([]string{j.at.Root}, j.at.Dirs...) {
+		if rel, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// short is a path as people call it: from the root of the workspace if it is
+// in there.
+func (j judge) short(name string) string {
+	if rel, err := filepath.Rel(j.at.Root, name); err == nil && filepath.IsLocal(rel) {
+		return shell.Visible(filepath.ToSlash(rel))
+	}
+	return shell.Visible(name)
+}
+
+// ruled is a path as a rule writes it; what means something in a pattern is
+// taken as it is.
+func (j judge) ruled(name string) string {
+	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace
+	if filepath.Separator == '\\' {
+		escape = strings.NewReplacer("*", "?").Replace
+	}
+	if rel, err := filepath.Rel(j.at.Root, name); err == nil && filepath.IsLocal(rel) {
+		return "./" + filepath.ToSlash(escape(rel))
+	}
+	return "/" + filepath.ToSlash(escape(name))
+}
+
+// secret says why a file should not be read without a word: it holds
+// credentials, or it is no file that ends.
+func secret(name, home string) string {
+	name = filepath.ToSlash(name)
+	switch {
+	case name == "/dev/null":
+		return ""
+	case strings.HasPrefix(name, "/dev/"):
+		return "it is a device"
+	case strings.HasPrefix(name, "/proc/") && name != "/proc/cpuinfo" && name != "/proc/meminfo" && name != "/proc/version":
+		return "it is the kernel's, and tells of processes"
+	case name == "/etc/shadow" || name == "/etc/gshadow" || strings.HasPrefix(name, "/etc/ssl/private/"):
+		return credentials
+	}
+	comps := split(strings.ToLower(name))
+	for i, c := range comps {
+		last := i == len(comps)-1
+		switch c {
+		case ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store":
+			return credentials
+		case ".env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials", ".htpasswd", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials.json":
+			if last {
+				return credentials
+			}
+		}
+	}
+	if len(comps) == 0 {
+		return ""
+	}
+	base, above := comps[len(comps)-1], ""
+	if len(comps) > 1 {
+		above = comps[len(comps)-2]
+	}
+	switch {
+	case strings.HasPrefix(base, ".env.") && !slices.Contains([]string{".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults"}, base):
+	case path.Ext(base) == ".p12" || path.Ext(base) == ".pfx" || path.Ext(base) == ".jks" || path.Ext(base) == ".keystore" || path.Ext(base) == ".kdbx":
+	case path.Ext(base) == ".key" || path.Ext(base) == ".pem" && strings.Contains(base, "key"):
+	case above == ".docker" && base == "config.json", above == "gh" && base == "hosts.yml", above == "oneloop" && base == "config.env", above == "gcloud" && strings.Contains(base, "credential"):
+	default:
+		return ""
+	}
+	return credentials
+}
+
+const credentials = "files of that name hold credentials, and what is read goes to the model's provider"
+
+// touched judges what a command does with a file.
+func (j judge) touched(name string, write, sure bool) finding {
+	f := j.path(name, write, sure, nil)
+	if real, err := j.real(name); err != nil || real != name {
+		if err != nil {
+			f = worse(f, finding{tier: shell.Ask, kind: byDefault, reason: "where it leads cannot be told"})
+		} else {
+			f = worse(f, j.path(real, write, sure, nil))
+		}
+	}
+	if f.tier == shell.Ask && (f.kind < byGuard || f.kind == byGuard && f.reason != credentials) {
+		if f.kind != byDefaultEdit || write && j.at.Protected(name) {
+			f.kind = byDefaultRun // a sandbox decides
+		}
+	}
+	if f.tier > shell.Allow {
+		does := "reads "
+		if write {
+			does = "writes "
+		}
+		f.reason = "it " + does + j.short(name) + ": " + f.reason
+	}
+	return f
+}
+
+func (j judge) real(name string) (string, error) {
+	if strings.ContainsAny(name, "\x00*?[") {
+		return name, nil
+	}
+	if j.resolve != nil {
+		return j.resolve(name)
+	}
+	return follow(name)
+}
+
+// follow gives the real path of a file, also of one that is not there yet. A
+// link that leads nowhere is an error: what is written there is made elsewhere.
+func follow(name string) (string, error) {
+	led, err := filepath.EvalSymlinks(name)
+	if err == nil {
+		return led, nil
+	}
+	if _, is := os.Lstat(name); is == nil {
+		return "", err
+	}
+	up := filepath.Dir(name)
+	if up == name {
+		return name, nil
+	}
+	if up, err = follow(up); err != nil {
+		return "", err
+	}
+	return filepath.Join(up, filepath.Base(name)), nil
+}

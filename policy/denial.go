@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"oneloop"
+	"oneloop/policy/shell"
+)
+
+// bypass is what allows what no rule can.
+const bypass = "--permission-mode bypassPermissions"
+
+// unreadable is a call of which it cannot be told what it would touch.
+func unreadable(call *oneloop.ToolUse, err error) *denial {
+	if strings.EqualFold(call.Name, "Bash") {
+		return &denial{
+			reason: "the command could not be read",
+			text:   `Not run: the command could not be read from the input. Call it with {"command": "…"}.`,
+		}
+	}
+	return &denial{
+		reason: fmt.Sprintf("what the call would touch cannot be told: %v", err),
+		text:   fmt.Sprintf("Not run: %v. Nothing was changed.", err),
+	}
+}
+
+func planned(call *oneloop.ToolUse) *denial {
+	return &denial{
+		reason: "the mode is plan, in which only calls run that change nothing",
+		rule:   "--permission-mode default",
+		text: fmt.Sprintf("Not run: the permission mode is plan, and this call of %s may change something. "+
+			"Describe what you would do, with ExitPlanMode if you have it; the user can leave the mode with --permission-mode default.", call.Name),
+	}
+}
+
+// about is the finding as one line: the part, and why.
+func (f finding) about() string {
+	if f.part == "" {
+		return f.reason
+	}
+	return f.part + ": " + f.reason
+}
+
+// source says which rule decided.
+func (f finding) source() string {
+	if f.file == "" {
+		return f.rule
+	}
+	return f.rule + " in " + f.file
+}
+
+// denied is what a rule or the danger list never lets run.
+func denied(f finding) *denial {
+	if f.kind == byDanger {
+		return &denial{
+			reason: f.about(),
+			text: fmt.Sprintf("Not run, none of the command: the part `%s` is on the danger list (%s). "+
+				"No permission mode allows it. %s", f.part, f.reason, instead(f.danger)),
+		}
+	}
+	what := "Not run"
+	if f.part != "" {
+		what = fmt.Sprintf("Not run, none of the command: the part `%s` is denied", f.part)
+	}
+	by := "by the rule " + f.source()
+	if f.hook {
+		by = "by a hook"
+	}
+	return &denial{
+		reason: fmt.Sprintf("%s (%s)", f.about(), by),
+		text:   fmt.Sprintf("%s: %s (%s). No permission mode allows it. Do without it, or ask the user to change the rule.", what, f.reason, by),
+	}
+}
+
+// unasked is what somebody would have to be asked for.
+func unasked(call *oneloop.ToolUse, f finding, why string) *denial {
+	d := &denial{reason: f.about(), nobody: true}
+	var tell string
+	if f.kind <= byGuard && len(f.wants) > 0 {
+		d.rule = strings.Join(f.wants, ", ")
+		tell = fmt.Sprintf("the user can allow it with %s in permissions.allow of the settings: %s", plural(f.wants), d.rule)
+		if f.kind == byDefaultEdit {
+			tell += ", or allow all edits in the workspace with --permission-mode acceptEdits"
+		}
+	} else {
+		d.rule = bypass
+		tell = "tell the user that " + bypass + " allows it"
+	}
+	what := fmt.Sprintf("Not run: this call of %s needs", call.Name)
+	if f.part != "" {
+		what = fmt.Sprintf("Not run, none of the command: the part `%s` needs", f.part)
+	}
+	d.text = fmt.Sprintf("%s the user's permission (%s), and %s. Do without it, or %s.", what, f.reason, why, tell)
+	if f.part == "" {
+		d.reason = call.Name + ": " + d.reason
+	}
+	return d
+}
+
+func plural(wants []string) string {
+	if len(wants) == 1 {
+		return "this rule"
+	}
+	return "these rules"
+}
+
+// instead says what to do rather than break a rule of the deny tier.
+func instead(rule string) string {
+	switch rule {
+	case shell.RuleRemove:
+		return "Name the files or folders inside the workspace that should go, one by one."
+	case shell.RuleDevice, shell.RuleFormat:
+		return "Write to an ordinary file instead; if a disk must be written, ask the user to do it."
+	case shell.RulePower:
+		return "If the machine must go down or restart, ask the user to do it."
+	case shell.RuleForkBomb:
+		return "Start a fixed number of processes and wait for them."
+	}
+	return "Ask the user to do it."
+}

@@ -1,0 +1,47 @@
+package policy
+
+import (
+	"oneloop"
+	"oneloop/policy/shell"
+)
+
+// Decision is what is decided about a call, in the form that other programs
+// read.
+type Decision struct {
+	Decision string `json:"decision"`       // "allow", "ask" or "deny", by the rules alone: neither mode nor sandbox count
+	Rule     string `json:"rule,omitempty"` // that decided; empty: none did
+	File     string `json:"file,omitempty"` // the rule is in; empty: it is built in, or of this session
+	Reason   string `json:"reason"`         // a phrase
+	Part     string `json:"part,omitempty"` // of a command it is about; empty: all of it
+	// Wants are rules that would allow what is asked for.
+	Wants []string `json:"wants,omitempty"`
+	// Sandboxed says whether it would run confined.
+	Sandboxed bool `json:"sandboxed"`
+}
+
+var tiers = map[string]shell.Tier{"allow": shell.Allow, "ask": shell.Ask, "deny": shell.Deny}
+
+func (f finding) decision(in Isolation) Decision {
+	d := Decision{Decision: f.tier.String(), Rule: f.rule, File: f.file, Reason: f.reason, Part: f.part, Sandboxed: in.Sandboxed}
+	if f.tier == shell.Ask && f.kind <= byGuard {
+		d.Wants = f.wants
+	}
+	if d.Reason == "" {
+		d.Reason = "nothing about it is to be asked for"
+	}
+	return d
+}
+
+// Explain says what the rules decide about a call that touches what is listed.
+// It runs nothing. Mode, Ask and Hook do not count.
+func Explain(o GateOptions, call *oneloop.ToolUse, touches ...oneloop.Touch) Decision {
+	g := &gate{GateOptions: o.placed()}
+	in := g.isolation()
+	in.Sandboxed = in.Sandboxed && onlyCommands(touches)
+	return g.judge(g.Rules).call(call, touches).decision(in)
+}
+
+// ExplainCommand is [Explain] for a shell command.
+func ExplainCommand(o GateOptions, command string) Decision {
+	return Explain(o, &oneloop.ToolUse{Name: "Bash"}, oneloop.Touch{Kind: oneloop.TouchCommand, Name: command})
+}

@@ -1,0 +1,328 @@
+package shell
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Command is a simple command as it is written in a text.
+type Command struct {
+	// Words are its words without quotes. One that is known only when the
+	// command runs, such as a wildcard, holds a rune that is in no text.
+	Words []string
+	Text  string // its source on one line, at most 200 bytes
+	// Reads are the files and folders it is known to read, by absolute path.
+	// They are known of what is on the read-only table, and only there.
+	Reads []string
+	// Changes says why it is not known to change nothing; empty: it is on the
+	// read-only table with everything it is given.
+	Changes string
+}
+
+// tree is what is seen of a text without following it.
+type tree struct {
+	src      string
+	dir      string
+	commands []Command
+	exprs    []*syntax.CallExpr // of commands, one by one
+	static   bool
+	moving   string // what is not static, a phrase
+	flat     bool   // no loops and no choices by pattern
+	moved    bool   // a command changes the folder
+	reads    []string
+	writes   []string
+	changes  string // why the text around the commands changes something
+}
+
+// look collects the simple commands of stmts, at any depth, and what is only
+// known when they run.
+func look(stmts []*syntax.Stmt, src, dir string) *tree {
+	t := &tree{src: src, dir: dir, static: true, flat: true}
+	for _, s := range stmts {
+		syntax.Walk(s, t.node)
+	}
+	if t.moved && len(t.reads)+len(t.writes) > 0 {
+		t.moves("it opens a file after the folder was changed")
+	}
+	return t
+}
+
+func (t *tree) moves(why string) {
+	if t.static {
+		t.static, t.moving = false, why
+	}
+}
+
+func (t *tree) node(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Stmt:
+		if n.Background || n.Coprocess || n.Disown {
+			t.moves("it goes on in the background")
+		}
+	case *syntax.Redirect:
+		t.redirect(n)
+	case *syntax.CallExpr:
+		t.call(n)
+	case *syntax.BinaryCmd:
+		if n.Op != syntax.AndStmt && n.Op != syntax.OrStmt && n.Op != syntax.Pipe && n.Op != syntax.PipeAll {
+			t.flat = false
+		}
+	case *syntax.Assign:
+		t.moves("it sets a variable")
+	case *syntax.ParamExp:
+		t.moves("it uses a variable")
+	case *syntax.CmdSubst, *syntax.ProcSubst:
+		t.moves("it uses what another command prints")
+	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+		t.moves("it evaluates an expression")
+	case *syntax.FuncDecl:
+		t.moves("it defines a function")
+	case *syntax.DeclClause:
+		t.moves("it sets a variable")
+	case *syntax.CoprocClause:
+		t.moves("it goes on in the background")
+	case *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.TestDecl:
+		t.flat = false
+	}
+	return true
+}
+
+func (t *tree) call(n *syntax.CallExpr) {
+	if len(n.Args) == 0 {
+		return
+	}
+	c := Command{Text: clip(t.slice(n))}
+	rough := ""
+	for _, w := range n.Args {
+		word, why := fixed(w)
+		c.Words = append(c.Words, word)
+		if rough == "" {
+			rough = why
+		}
+	}
+	if rough != "" {
+		c.Changes = rough
+	} else {
+		c.Reads, c.Changes = readOnly(c.Words, t.dir)
+	}
+	switch c.Words[0] {
+	case "cd", "pushd", "popd":
+		t.moved = true
+	case "echo", "pwd", "true", "false", "whoami", "id", "uname", "seq", "which", "basename", "dirname":
+	default:
+		if t.moved && c.Changes == "" { // what is judged from one folder is read in another
+			c.Reads, c.Changes = nil, "it comes after the folder was changed: "+c.Words[0]
+		}
+	}
+	t.commands = append(t.commands, c)
+	t.exprs = append(t.exprs, n)
+}
+
+func (t *tree) slice(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from > to || to > len(t.src) {
+		return ""
+	}
+	return t.src[from:to]
+}
+
+// redirect sorts redirections: those that change nothing, those that read a
+// file, those that write one, and the rest.
+func (t *tree) redirect(r *syntax.Redirect) {
+	word, why := "", ""
+	if r.Word != nil {
+		word, why = fixed(r.Word)
+	}
+	number := word == "1" || word == "2"
+	fd := "1"
+	if r.N != nil {
+		fd = r.N.Value
+	}
+	switch r.Op {
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut:
+		switch {
+		case r.Op == syntax.DplOut && number && (fd == "1" || fd == "2"), why == "" && word == "/dev/null":
+			return
+		case why != "":
+			t.moves("it writes where only running it tells")
+		case r.Op == syntax.DplOut && strings.Trim(word, "0123456789-") == "":
+			t.note("it changes where output goes")
+			return
+		}
+		t.note("it writes " + printable(word))
+		t.writes = append(t.writes, rooted(word, t.dir))
+	case syntax.RdrIn:
+		if why != "" {
+			t.moves("it reads what only running it tells")
+		}
+		if p := rooted(word, t.dir); isNetwork(p) {
+			t.moves("it connects to " + printable(word))
+		} else {
+			t.reads = append(t.reads, p)
+		}
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		t.note("it has text of its own as input")
+	default:
+		t.moves("it opens " + printable(word) + " in an unusual way")
+	}
+}
+
+func (t *tree) note(why string) {
+	if t.changes == "" {
+		t.changes = why
+	}
+}
+
+// isNetwork tells the paths that bash takes for addresses.
+func isNetwork(p string) bool {
+	return strings.HasPrefix(p, "/dev/tcp") || strings.HasPrefix(p, "/dev/udp")
+}
+
+// fixed is a word without quotes. why says what keeps it from being known,
+// and then the word is unknown, or from being the same for every shell.
+func fixed(w *syntax.Word) (word, why string) {
+	var b strings.Builder
+	for i, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if reason := rough(p.Value, i == 0); reason != "" {
+				return unknown, reason
+			}
+			b.WriteString(unescape(p.Value, false))
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return unknown, "it has a word in $'…'"
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			if p.Dollar {
+				return unknown, `it has a word in $"…"`
+			}
+			for _, q := range p.Parts {
+				l, is := q.(*syntax.Lit)
+				if !is {
+					return unknown, "it uses a variable, or what another command prints"
+				}
+				b.WriteString(unescape(l.Value, true))
+			}
+		default:
+			return unknown, "it uses a variable, or what another command prints"
+		}
+	}
+	return b.String(), ""
+}
+
+// rough says what bash would make something else of in an unquoted text.
+func rough(s string, first bool) string {
+	brace := false
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '*', '?', '[':
+			return "it has a wildcard"
+		case '{':
+			brace = true
+		case ',':
+			if brace {
+				return "it has a word in braces"
+			}
+		case '.':
+			if brace && i+1 < len(s) && s[i+1] == '.' {
+				return "it has a word in braces"
+			}
+		case '~':
+			if i == 0 && first || i > 0 && (s[i-1] == '=' || s[i-1] == ':') {
+				return "it names a home folder by ~"
+			}
+		}
+	}
+	return ""
+}
+
+// odd says what is in a text that nobody sees, or sees as something else.
+func odd(text string) string {
+	if !utf8.ValidString(text) {
+		return "it holds bytes that are no text"
+	}
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:
+		case r == '\r':
+			return "it holds a carriage return"
+		case unicode.IsControl(r):
+			return "it holds a control character"
+		case Invisible(r):
+			return "it holds an invisible character"
+		}
+	}
+	return ""
+}
+
+// Invisible reports whether a rune shows nothing of its own, or changes how
+// others are shown: blanks other than the usual one, marks of direction,
+// joiners, tags, fillers.
+func Invisible(r rune) bool {
+	switch {
+	case r < 0x80:
+		return false
+	case unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		return true
+	}
+	return r == 0x2800 // braille without dots
+}
+
+// Visible shows text as it is, but for runes that would not be seen or would
+// change how the rest is seen: those stand as escapes, as in \u202e.
+func Visible(text string) string {
+	if odd(text) == "" {
+		return text
+	}
+	const hex = "0123456789abcdef"
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b.WriteString(`\x`)
+			b.WriteByte(hex[text[0]>>4])
+			b.WriteByte(hex[text[0]&15])
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r < ' ' || r == 0x7f:
+			b.WriteString(`\x`)
+			b.WriteByte(hex[r>>4])
+			b.WriteByte(hex[r&15])
+		case unicode.IsControl(r) || Invisible(r):
+			letter, digits := 'u', 4
+			if r > 0xffff {
+				letter, digits = 'U', 8
+			}
+			b.WriteByte('\\')
+			b.WriteRune(letter)
+			for i := digits - 1; i >= 0; i-- {
+				b.WriteByte(hex[r>>(4*i)&15])
+			}
+		default:
+			b.WriteRune(r)
+		}
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// quoted is a word as every shell reads it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+./:,@%=^", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
