@@ -235,7 +235,11 @@ func FuzzAnalyse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
+		began := time.Now()
 		a := shell.Analyse(command, here)
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("%q takes %v", command, took)
+		}
 		if a.Unclear != "" && (a.ReadOnly() || a.Verdict.Tier == shell.Allow) {
 			t.Errorf("%q is allowed although it is unclear: %s", command, a.Unclear)
 		}
