@@ -15,9 +15,16 @@ import (
 	"oneloop/workspace"
 )
 
+// scrap is a folder to be removed at the end of a run.
+var scrap string
+
 func TestMain(m *testing.M) {
 	workspace.Helper()
-	os.Exit(m.Run())
+	code := m.Run()
+	if scrap != "" {
+		os.RemoveAll(scrap)
+	}
+	os.Exit(code)
 }
 
 func open(t testing.TB, opts workspace.LocalOptions) *workspace.LocalWorkspace {

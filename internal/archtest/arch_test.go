@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"team":              {".", "session", "tool", "workspace", "workspace/confine", "budget", "model/catalog", "policy/shell", "internal/atomicfile", "internal/guard", "internal/ignore", "internal/text"},
 	"trace":             {".", "session", "budget", "model/catalog", "workspace", "workspace/confine", "internal/atomicfile", "internal/guard", "internal/ignore"},
 	"internal/guard":    {},
+	"internal/ignore":   {},
 	"internal/sse":      {},
 	"internal/wire":     {"."},
 	"internal/text":     {},

@@ -1,0 +1,440 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"oneloop/internal/ignore"
+	"oneloop/workspace"
+)
+
+// tree is a folder, or a file, that is searched. It is read through an
+// [os.Root]: a link that leads out of the workspace is never followed, and
+// links found on the way are not followed at all.
+type tree struct {
+	root  *os.Root // the folder of the workspace that holds it
+	base  string   // its absolute path
+	start string   // from there, with slashes; "." is the folder itself
+	from  string   // what patterns are matched from, likewise; the start that was given
+	file  bool     // start is a file
+	real  string   // absolute path of start, without links
+	outer string   // before a name in results: empty for the workspace root, else base and a slash
+	above *level   // what is said in the folders above start, and in it
+	sub   *os.Root // start, when it is a folder
+}
+
+// level is what a folder says of the names below it.
+type level struct {
+	up    *level
+	cut   int    // so many bytes of a path from the root of the tree stand for this folder
+	add   string // or this is what leads from this folder to the root
+	rules *ignore.List
+	repo  bool         // a repository begins here: nothing above counts
+	more  *ignore.List // what the repository ignores besides
+}
+
+// versioned are the folders of version control, which nothing lists.
+var versioned = []string{".git", ".hg", ".svn", ".jj", ".bzr"}
+
+// plant opens what name names in the workspace. An empty name is the root.
+func plant(ws workspace.Workspace, name string) (*tree, error) {
+	info := ws.Describe()
+	real, err := ws.Files().Resolve(cmpOr(name, "."))
+	switch {
+	case errors.Is(err, workspace.ErrOutside):
+		return nil, fmt.Errorf("%s is outside the workspace %s. Name a path in it.", name, info.Root)
+	case err != nil:
+		return nil, fmt.Errorf("find %s: %w", name, err)
+	}
+	t := &tree{real: real}
+	for _, dir := range append([]string{info.Root}, info.Dirs...) {
+		rel, err := filepath.Rel(dir, real)
+		if err == nil && filepath.IsLocal(rel) && len(dir) > len(t.base) {
+			t.base, t.start = dir, filepath.ToSlash(rel)
+			t.outer = ""
+			if dir != info.Root {
+				t.outer = filepath.ToSlash(dir) + "/"
+			}
+		}
+	}
+	if t.base == "" {
+		return nil, fmt.Errorf("%s is outside the workspace %s. Name a path in it.", name, info.Root)
+	}
+	t.from = t.start
+	if t.root, err = os.OpenRoot(t.base); err != nil {
+		return nil, fmt.Errorf("open the workspace: %w", err)
+	}
+	if err := t.enter(); err != nil {
+		t.root.Close()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no %s in the workspace %s", name, t.base)
+		}
+		return nil, fmt.Errorf("open %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// enter finds out what start is, and what the folders above say.
+func (t *tree) enter() error {
+	info, err := t.root.Stat(t.start)
+	if err != nil {
+		return err
+	}
+	if t.file = !info.IsDir(); t.file {
+		if !info.Mode().IsRegular() {
+			return errors.New("it is neither a file nor a folder")
+		}
+		return nil
+	}
+	if t.sub, err = t.root.OpenRoot(t.start); err != nil {
+		return err
+	}
+	t.above = t.outside()
+	at := ""
+	for part := range strings.SplitSeq(t.start, "/") {
+		if part != "." {
+			t.above = t.within(t.above, at)
+			at = path.Join(at, part)
+		}
+	}
+	return nil
+}
+
+// below is a path of the tree from where patterns are matched.
+func (t *tree) below(name string) string {
+	if t.from == "." {
+		return name
+	}
+	return name[len(t.from)+1:]
+}
+
+// narrow goes to a folder below start, if there is one that a walk would
+// reach.
+func (t *tree) narrow(dir string) {
+	at := t.start
+	for part := range strings.SplitSeq(dir, "/") {
+		next := path.Join(at, part)
+		info, err := t.root.Lstat(next)
+		if dir == "" || err != nil || !info.IsDir() || slices.Contains(versioned, part) {
+			return
+		}
+		level := t.within(t.above, strings.TrimPrefix(at, "."))
+		if level.ignored(next, true) {
+			return
+		}
+		sub, err := t.root.OpenRoot(next)
+		if err != nil {
+			return
+		}
+		t.sub.Close()
+		t.sub, t.start, t.above = sub, next, level
+		at = next
+	}
+}
+
+func (t *tree) close() {
+	if t.sub != nil {
+		t.sub.Close()
+	}
+	t.root.Close()
+}
+
+// outside reads the ignore files above the workspace, up to where the
+// repository begins that it is a part of.
+func (t *tree) outside() *level {
+	var up *level
+	var dirs []string
+	if exists(filepath.Join(t.base, ".git")) {
+		return nil
+	}
+	for dir := filepath.Dir(t.base); ; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+		if exists(filepath.Join(dir, ".git")) || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, dir := range slices.Backward(dirs) {
+		add, err := filepath.Rel(dir, t.base)
+		if err != nil {
+			return up
+		}
+		l := &level{up: up, add: filepath.ToSlash(add) + "/", repo: exists(filepath.Join(dir, ".git"))}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			continue
+		}
+		l.read(root, ".", true)
+		root.Close()
+		if l.rules != nil || l.repo {
+			up = l
+		}
+	}
+	return up
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// within is the level of a folder of the tree; up when it says nothing.
+func (t *tree) within(up *level, dir string) *level {
+	_, err := t.root.Lstat(path.Join(dir, ".git"))
+	return below(up, t.root, cmpOr(dir, "."), dir, true, err == nil)
+}
+
+func cmpOr(s, or string) string {
+	if s == "" {
+		return or
+	}
+	return s
+}
+
+// below is the level of the folder rel of root, which is at in the tree.
+func below(up *level, root *os.Root, rel, at string, rules, repo bool) *level {
+	l := &level{up: up, cut: len(at), repo: repo}
+	if at != "" {
+		l.cut++
+	}
+	l.read(root, rel, rules)
+	if l.rules == nil && !repo {
+		return up
+	}
+	return l
+}
+
+// read reads the ignore file of a folder, and that of its repository.
+func (l *level) read(root *os.Root, rel string, rules bool) {
+	if rules {
+		l.rules = ignore.Parse(small(root, rel, ".gitignore"))
+	}
+	if l.repo {
+		l.more = ignore.Parse(small(root, path.Join(rel, ".git/info"), "exclude"))
+	}
+}
+
+// small reads a file of at most 1 MiB. One that cannot be read, or is a link,
+// is empty: git takes it so.
+func small(root *os.Root, rel, name string) []byte {
+	dir, err := openFolder(root, rel)
+	if err != nil {
+		return nil
+	}
+	defer dir.close()
+	f, err := dir.open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// ignored reports whether a path from the root of the tree is left out.
+func (l *level) ignored(name string, dir bool) bool {
+	for ; l != nil; l = l.up {
+		text := name[l.cut:]
+		if l.add != "" {
+			text = l.add + name
+		}
+		if v := l.rules.Match(text, dir); v != ignore.Silent {
+			return v == ignore.Ignored
+		}
+		if l.repo {
+			return l.more.Match(text, dir) == ignore.Ignored
+		}
+	}
+	return false
+}
+
+// visitor takes some files of an open folder, which is at in the tree.
+type visitor func(worker int, dir *folder, at string, names []string)
+
+// batch is how many files of a folder are visited in one go.
+const batch = 256
+
+// job is a folder that waits, or some files of one.
+type job struct {
+	dir   string // from the root of the tree; empty: the root
+	level *level
+	files []string // names; nil: all of the folder
+}
+
+// walker goes through a tree with several workers.
+type walker struct {
+	*tree
+	ctx   context.Context
+	visit visitor
+
+	mu      sync.Mutex
+	wake    sync.Cond
+	jobs    []job // the last is taken first, so that few wait
+	busy    int
+	missed  int   // folders that could not be read
+	because error // why the first of them could not
+}
+
+// workers is how many go through a tree at a time.
+func workers() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
+
+// walk visits all files below start that are not ignored: some names of one
+// folder at a time, in no order, from several goroutines. at is the folder's
+// path from the root of the tree. What could not be read is told in words.
+func (t *tree) walk(ctx context.Context, visit visitor) []string {
+	w := &walker{tree: t, ctx: ctx, visit: visit}
+	w.wake.L = &w.mu
+	at := t.start
+	if at == "." {
+		at = ""
+	}
+	w.jobs = []job{{dir: at, level: t.above}}
+	var wg sync.WaitGroup
+	for i := range workers() {
+		wg.Go(func() { w.work(i) })
+	}
+	wg.Wait()
+	if w.missed > 0 {
+		return []string{fmt.Sprintf("%d folders could not be read: %v", w.missed, w.because)}
+	}
+	return nil
+}
+
+func (w *walker) work(worker int) {
+	for {
+		j, ok := w.next()
+		if !ok {
+			return
+		}
+		err := w.do(worker, j)
+		w.mu.Lock()
+		if err != nil {
+			if w.missed++; w.because == nil {
+				w.because = err
+			}
+		}
+		w.busy--
+		w.mu.Unlock()
+		w.wake.Broadcast()
+	}
+}
+
+// next waits for a job. There is none once nobody can make one.
+func (w *walker) next() (job, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.jobs) == 0 && w.busy > 0 {
+		w.wake.Wait()
+	}
+	if len(w.jobs) == 0 || w.ctx.Err() != nil {
+		return job{}, false
+	}
+	j := w.jobs[len(w.jobs)-1]
+	w.jobs = w.jobs[:len(w.jobs)-1]
+	w.busy++
+	return j, true
+}
+
+func (w *walker) add(jobs []job) {
+	if len(jobs) == 0 {
+		return
+	}
+	w.mu.Lock()
+	w.jobs = append(w.jobs, jobs...)
+	w.mu.Unlock()
+	w.wake.Broadcast()
+}
+
+func (w *walker) do(worker int, j job) error {
+	rel := "."
+	if w.start == "." {
+		rel = cmpOr(j.dir, ".")
+	} else if len(j.dir) > len(w.start) {
+		rel = j.dir[len(w.start)+1:]
+	}
+	dir, err := openFolder(w.sub, rel)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it was removed meanwhile
+		}
+		return err
+	}
+	defer dir.close()
+	if j.files != nil {
+		w.visit(worker, dir, j.dir, j.files)
+		return nil
+	}
+	entries, err := dir.list()
+	files := w.sort(j, rel, entries)
+	for len(files) > 2*batch {
+		w.add([]job{{dir: j.dir, level: j.level, files: files[:batch]}})
+		files = files[batch:]
+	}
+	if len(files) > 0 {
+		w.visit(worker, dir, j.dir, files)
+	}
+	return err
+}
+
+// sort makes jobs of the folders among entries and returns the files.
+func (w *walker) sort(j job, rel string, entries []fs.DirEntry) (files []string) {
+	var rules, repo bool
+	for _, e := range entries {
+		rules = rules || e.Name() == ".gitignore"
+		repo = repo || e.Name() == ".git"
+	}
+	if rules || repo {
+		j.level = below(j.level, w.sub, rel, j.dir, rules, repo)
+	}
+	var folders []job
+	for _, e := range entries {
+		isDir := e.IsDir()
+		if !isDir && !e.Type().IsRegular() || e.Name()[0] == '.' && slices.Contains(versioned, e.Name()) {
+			continue
+		}
+		name := e.Name()
+		if j.level != nil || isDir {
+			full := join(j.dir, name)
+			if j.level.ignored(full, isDir) {
+				continue
+			}
+			if isDir {
+				folders = append(folders, job{dir: full, level: j.level})
+				continue
+			}
+		}
+		files = append(files, name)
+	}
+	w.add(folders)
+	return files
+}
+
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// label is a path from the root of the tree as results show it: one line,
+// with every character as it is but those that would break the line.
+func (t *tree) label(name string) string {
+	name = t.outer + name
+	if strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd || unprintable(r) }) >= 0 {
+		return strconv.Quote(name)
+	}
+	return name
+}
