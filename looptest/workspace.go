@@ -26,6 +26,7 @@ func TestWorkspace(t *testing.T, open func(t testing.TB) workspace.Workspace) {
 		{"it says what it is", (*place).describes},
 		{"files are made, read, renamed and removed", (*place).files},
 		{"a new file never replaces one", (*place).createsOnly},
+		{"a file is replaced whole", (*place).replaces},
 		{"names that lead outside are refused", (*place).staysInside},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.check(&place{t, open(t)}) })
@@ -192,6 +193,35 @@ func (p *place) createsOnly() {
 	}
 }
 
+func (p *place) replaces() {
+	files := p.Files()
+	path := filepath.Join(p.Describe().Root, "f")
+	if got, err := files.Resolve("./sub/../f"); got != path || err != nil {
+		p.Errorf("it leads to %s, %v; want %s", got, err, path)
+	}
+	for n, text := range []string{"new and long", "other"} {
+		done, err := files.Replace("f", []byte(text), 0o640)
+		if err != nil || done.Path != path || done.Created != (n == 0) || done.InPlace != (done.Why != "") {
+			p.Errorf("replacing it gives %+v, %v", done, err)
+		}
+		if got := p.read("f"); got != text {
+			p.Errorf("it then reads %q", got)
+		}
+	}
+	if err := files.Chmod("f", 0o444); err != nil {
+		p.Fatal(err)
+	}
+	if _, err := files.Replace("f", []byte("x"), 0); !errors.Is(err, workspace.ErrReadOnly) {
+		p.Errorf("replacing a file that nobody may write gives %v", err)
+	}
+	if got := p.read("f"); got != "other" {
+		p.Errorf("it then reads %q", got)
+	}
+	if list, err := files.ReadDir(""); err != nil || len(list) != 1 {
+		p.Errorf("the folder holds %v, %v", list, err)
+	}
+}
+
 func (p *place) staysInside() {
 	outside := filepath.Join(filepath.Dir(p.Describe().Root), "looptest-outside")
 	for _, name := range []string{"../looptest-outside", "a/../../looptest-outside", outside} {
@@ -212,6 +242,12 @@ func (p *place) refuses(name string) {
 		p.Errorf("%s was opened", name)
 	} else if errors.Is(err, fs.ErrNotExist) {
 		p.Errorf("%s was looked for: %v", name, err)
+	}
+	if _, err := files.Replace(name, nil, 0); !errors.Is(err, workspace.ErrOutside) {
+		p.Errorf("replacing %s gives %v", name, err)
+	}
+	if path, err := files.Resolve(name); !errors.Is(err, workspace.ErrOutside) {
+		p.Errorf("%s leads to %s, %v", name, path, err)
 	}
 	if err := files.MkdirAll(name, 0o700); err == nil {
 		p.Errorf("%s was made a folder", name)
@@ -248,6 +284,10 @@ func (p *place) followsNoLink() {
 			f.Close()
 			p.Errorf("%s was opened", name)
 		}
+	}
+	p.run("ln -s ../looptest-outside away", workspace.Cmd{})
+	if _, err := p.Files().Replace("away", nil, 0); !errors.Is(err, workspace.ErrOutside) {
+		p.Errorf("replacing what a link outside leads to gives %v", err)
 	}
 	if info, err := p.Files().Lstat("link"); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		p.Errorf("the link itself: %v, %v", info, err)

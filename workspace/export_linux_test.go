@@ -17,3 +17,16 @@ func Reap(stop <-chan struct{}) {
 		}
 	}
 }
+
+// NameTemp has new files named by name, and from the start if alwaysNamed, as
+// where the file system cannot do without. It gives the way back.
+func NameTemp(name func() string, alwaysNamed bool) func() {
+	flag, names := withoutName, tempName
+	if alwaysNamed {
+		withoutName = 0
+	}
+	if name != nil {
+		tempName = name
+	}
+	return func() { withoutName, tempName = flag, names }
+}

@@ -32,26 +32,26 @@ func unique(info fs.FileInfo) string {
 
 // makeLike makes an empty file with owner, mode, access list and attributes
 // of old, or says why that cannot be. Only a clone has all of them.
-func makeLike(dir *os.Root, old *os.File, info fs.FileInfo) (tmp *os.File, name, why string, err error) {
+func makeLike(dir *os.Root, old *os.File, info fs.FileInfo) (made *fresh, why string, err error) {
 	const cloneACL = 4 // CLONE_ACL of sys/clonefile.h
 	const cannot = "the file system cannot clone it with its access list and attributes"
 	d, err := dir.Open(".")
 	if err != nil {
-		return nil, "", "", err
+		return nil, "", err
 	}
 	defer d.Close()
-	name = tempName()
+	name := tempName()
 	if unix.Fclonefileat(int(old.Fd()), int(d.Fd()), name, unix.CLONE_NOFOLLOW|cloneACL) != nil {
-		return nil, "", cannot, nil
+		return nil, cannot, nil
 	}
-	tmp, now, err := openPlain(dir, name, os.O_WRONLY|os.O_TRUNC)
+	file, now, err := openPlain(dir, name, os.O_WRONLY|os.O_TRUNC)
 	if err != nil {
-		return nil, "", cannot, dir.Remove(name)
+		return nil, cannot, dir.Remove(name)
 	}
+	made = &fresh{file, dir, name}
 	a, b := info.Sys().(*syscall.Stat_t), now.Sys().(*syscall.Stat_t)
 	if a.Uid != b.Uid || a.Gid != b.Gid || info.Mode() != now.Mode() {
-		tmp.Close()
-		return nil, "", "its owner and mode cannot be given to another file", dir.Remove(name)
+		return nil, "its owner and mode cannot be given to another file", made.drop()
 	}
-	return tmp, name, "", nil
+	return made, "", nil
 }

@@ -51,21 +51,51 @@ func unique(info fs.FileInfo) string {
 	return ""
 }
 
+// withoutName opens a folder for a new file in it that has no name.
+var withoutName = unix.O_TMPFILE
+
+// makeFresh makes a file, one without a name where the file system can: a
+// program that is killed then leaves nothing behind.
+func makeFresh(dir *os.Root, perm fs.FileMode) (*fresh, error) {
+	file, err := dir.OpenFile(".", os.O_RDWR|withoutName, perm)
+	if err != nil {
+		return makeNamed(dir, perm)
+	}
+	f := &fresh{file, dir, ""}
+	if _, err := os.Stat(f.procPath()); err != nil { // there is no /proc
+		file.Close()
+		return makeNamed(dir, perm)
+	}
+	return f, nil
+}
+
+// procPath is the path by which the kernel knows an open file without a name.
+func (f *fresh) procPath() string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+
+// linkNameless gives a file its first name, where nothing must be.
+func (f *fresh) linkNameless(name string) error {
+	d, err := f.dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return unix.Linkat(unix.AT_FDCWD, f.procPath(), int(d.Fd()), name, unix.AT_SYMLINK_FOLLOW)
+}
+
 // makeLike makes an empty file with owner, mode, access list and attributes
 // of old, or says why that cannot be.
-func makeLike(dir *os.Root, old *os.File, info fs.FileInfo) (tmp *os.File, name, why string, err error) {
-	tmp, name, err = makeTemp(dir, 0o600)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, "", "no file can be made in its folder", nil
+func makeLike(dir *os.Root, old *os.File, info fs.FileInfo) (made *fresh, why string, err error) {
+	made, err = makeFresh(dir, 0o600)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return nil, fmt.Sprintf("no file can be made in its folder (%v)", plainly(err)), nil
 	}
 	if err != nil {
-		return nil, "", "", err
+		return nil, "", err
 	}
-	if why = liken(tmp, old, info); why != "" {
-		tmp.Close()
-		return nil, "", why, dir.Remove(name)
+	if why = liken(made.File, old, info); why != "" {
+		return nil, why, made.drop()
 	}
-	return tmp, name, "", nil
+	return made, "", nil
 }
 
 func liken(tmp, old *os.File, info fs.FileInfo) string {

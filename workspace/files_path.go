@@ -182,7 +182,7 @@ var errMoved = errors.New("a folder on the way was replaced meanwhile; try again
 func openRoot(path string) (*os.Root, error) {
 	before, err := os.Lstat(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s (%w)", ErrNoRoot, path, plainly(err))
 	}
 	dir, err := os.OpenRoot(path)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -36,7 +37,7 @@ func (f rooted) Replace(name string, data []byte, perm fs.FileMode) (Replaced, e
 		done.Created = true
 		err = createWhole(dir, base, data, perm)
 	case err == nil:
-		done.Why, err = replaceOld(dir, base, data)
+		done.Why, err = replaceOld(dir, filepath.Dir(done.Path), base, data)
 		done.InPlace = done.Why != ""
 	}
 	if err != nil {
@@ -50,35 +51,27 @@ func createWhole(dir *os.Root, base string, data []byte, perm fs.FileMode) (err 
 	if perm == 0 {
 		perm = 0o666
 	}
-	tmp, name, err := makeTemp(dir, perm.Perm())
+	made, err := makeFresh(dir, perm.Perm())
 	if err != nil {
 		return err
 	}
-	named := true
-	defer func() {
-		tmp.Close()
-		if named {
-			err = errors.Join(err, dir.Remove(name))
-		}
-	}()
-	if err := fill(tmp, data); err != nil {
+	defer func() { err = errors.Join(err, made.drop()) }()
+	if err := made.fill(data); err != nil {
 		return err
 	}
 	// A link, unlike a rename, does not replace what somebody else made there.
-	err = dir.Link(name, base)
+	err = made.link(base)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if _, there := dir.Lstat(base); !errors.Is(there, fs.ErrNotExist) {
 		return fs.ErrExist
 	}
-	err = dir.Rename(name, base) // the file system has no hard links
-	named = err != nil
-	return err
+	return made.rename(base) // the file system has no hard links
 }
 
 // replaceOld gives a file new content. If it does so in place it says why.
-func replaceOld(dir *os.Root, base string, data []byte) (why string, err error) {
+func replaceOld(dir *os.Root, folder, base string, data []byte) (why string, err error) {
 	old, info, err := openToWrite(dir, base)
 	if err != nil {
 		return "", err
@@ -88,7 +81,7 @@ func replaceOld(dir *os.Root, base string, data []byte) (why string, err error) 
 	if err != nil || why == "" {
 		return "", err
 	}
-	note, err := inPlace(dir, base, info, data)
+	note, err := inPlace(dir, folder, base, info, data)
 	return why + note, err
 }
 
@@ -118,28 +111,21 @@ func byRename(dir *os.Root, base string, old *os.File, info fs.FileInfo, data []
 	if why := unique(info); why != "" {
 		return why, nil
 	}
-	tmp, name, why, err := makeLike(dir, old, info)
+	made, why, err := makeLike(dir, old, info)
 	if err != nil || why != "" {
 		return why, err
 	}
-	renamed := false
-	defer func() {
-		tmp.Close()
-		if !renamed {
-			err = errors.Join(err, dir.Remove(name))
-		}
-	}()
-	if err := fill(tmp, data); err != nil {
+	defer func() { err = errors.Join(err, made.drop()) }()
+	if err := made.fill(data); err != nil {
 		return "", err
 	}
 	if now, err := dir.Lstat(base); err != nil || !os.SameFile(info, now) {
 		return "", errors.Join(errMoved, err)
 	}
-	err = dir.Rename(name, base)
+	err = made.rename(base)
 	if refused(err) {
 		return fmt.Sprintf("the system does not let another file take its place (%v)", plainly(err)), nil
 	}
-	renamed = err == nil
 	return "", err
 }
 
@@ -149,29 +135,84 @@ func refused(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV)
 }
 
-// makeTemp makes a file with a name that nobody can have expected.
-func makeTemp(dir *os.Root, perm fs.FileMode) (*os.File, string, error) {
-	name := tempName()
-	file, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-	return file, name, err
+// fresh is a new file that nobody knows of yet.
+type fresh struct {
+	*os.File
+	dir  *os.Root
+	name string // in dir; empty: it has none so far, and goes with the process
 }
 
-func tempName() string { return ".oneloop-" + rand.Text() }
-
-func fill(file *os.File, data []byte) error {
-	_, err := file.Write(data)
-	if err == nil && len(data) <= waitUpTo {
-		err = file.Sync()
+// makeNamed makes a file with a name that nobody can have expected.
+func makeNamed(dir *os.Root, perm fs.FileMode) (*fresh, error) {
+	for try := 0; ; try++ {
+		name := tempName()
+		file, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+		if err == nil {
+			return &fresh{file, dir, name}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) || try == tries {
+			return nil, err
+		}
 	}
-	if err != nil {
+}
+
+// tries is how often another name is tried where one is taken. That happens
+// only when somebody wants it to.
+const tries = 3
+
+var tempName = func() string { return ".oneloop-" + rand.Text() }
+
+// fill writes the content. Where closing could still find that there was no
+// room for it, the file is closed.
+func (f *fresh) fill(data []byte) error {
+	_, err := f.Write(data)
+	if err == nil && len(data) <= waitUpTo {
+		err = f.Sync()
+	}
+	if err != nil || f.name == "" {
 		return err
 	}
-	return file.Close()
+	return f.Close()
+}
+
+// link names the file base, where nothing must be.
+func (f *fresh) link(base string) error {
+	if f.name == "" {
+		return f.linkNameless(base)
+	}
+	return f.dir.Link(f.name, base)
+}
+
+// rename names the file base, in place of what has that name.
+func (f *fresh) rename(base string) error {
+	for try := 0; f.name == ""; try++ {
+		name := tempName()
+		err := f.linkNameless(name)
+		if err == nil {
+			f.name = name
+		} else if !errors.Is(err, fs.ErrExist) || try == tries {
+			return err
+		}
+	}
+	err := f.dir.Rename(f.name, base)
+	if err == nil {
+		f.name = ""
+	}
+	return err
+}
+
+// drop removes what has no place yet.
+func (f *fresh) drop() error {
+	f.Close()
+	if f.name == "" {
+		return nil
+	}
+	return f.dir.Remove(f.name)
 }
 
 // inPlace writes over a file, with a copy of the old content on the disk
 // until that is done. The note says if the copy could not be removed.
-func inPlace(dir *os.Root, base string, info fs.FileInfo, data []byte) (note string, err error) {
+func inPlace(dir *os.Root, folder, base string, info fs.FileInfo, data []byte) (note string, err error) {
 	file, now, err := openPlain(dir, base, os.O_RDWR)
 	if err != nil {
 		return "", err
@@ -180,17 +221,18 @@ func inPlace(dir *os.Root, base string, info fs.FileInfo, data []byte) (note str
 	if !os.SameFile(info, now) {
 		return "", errMoved
 	}
-	kept, err := keepOld(dir, file)
+	kept, err := keepOld(dir, folder, file)
 	if err != nil {
 		return "", fmt.Errorf("it can only be written in place, and no copy of it could be kept: %w", plainly(err))
 	}
-	defer kept.file.Close()
 	size := now.Size()
 	failed := overwrite(file, size, data)
 	if failed != nil {
 		if err := restore(file, size, kept.file); err != nil {
+			kept.file.Close()
 			return "", fmt.Errorf("%w; restoring it failed too (%v); what it held is in %s", plainly(failed), plainly(err), kept.path)
 		}
+		failed = plainly(failed)
 	}
 	if err := kept.remove(); err != nil {
 		note = fmt.Sprintf("; a copy of the old content is left in %s (%v)", kept.path, plainly(err))
@@ -234,25 +276,42 @@ type oldCopy struct {
 	remove func() error
 }
 
-// keepOld copies a file beside it or, where the folder cannot be written,
-// into the folder for temporary files. Only the user can read the copy.
-func keepOld(dir *os.Root, file *os.File) (oldCopy, error) {
-	var kept oldCopy
-	tmp, name, err := makeTemp(dir, 0o600)
-	if err == nil {
-		kept = oldCopy{file: tmp, path: filepath.Join(dir.Name(), name), remove: func() error { return dir.Remove(name) }}
-	} else {
-		if tmp, err = os.CreateTemp("", "oneloop-"); err != nil {
-			return kept, err
+// keepOld copies a file beside it or, where that cannot be, into the folder
+// for temporary files. Only the user can read the copy.
+func keepOld(dir *os.Root, folder string, file *os.File) (oldCopy, error) {
+	kept, beside := keepIn(file, func() (oldCopy, error) {
+		made, err := makeNamed(dir, 0o600)
+		if err != nil {
+			return oldCopy{}, err
 		}
-		kept = oldCopy{file: tmp, path: tmp.Name(), remove: func() error { return os.Remove(tmp.Name()) }}
+		return oldCopy{file: made.File, path: filepath.Join(folder, made.name), remove: made.drop}, nil
+	})
+	if beside == nil {
+		return kept, nil
 	}
-	if _, err = io.Copy(tmp, io.NewSectionReader(file, 0, 1<<62)); err == nil {
-		err = tmp.Sync()
+	kept, elsewhere := keepIn(file, func() (oldCopy, error) {
+		tmp, err := os.CreateTemp("", "oneloop-")
+		if err != nil {
+			return oldCopy{}, err
+		}
+		return oldCopy{file: tmp, path: tmp.Name(), remove: func() error { tmp.Close(); return os.Remove(tmp.Name()) }}, nil
+	})
+	if elsewhere != nil {
+		return kept, fmt.Errorf("%w; elsewhere: %w", plainly(beside), plainly(elsewhere))
+	}
+	return kept, nil
+}
+
+func keepIn(file *os.File, open func() (oldCopy, error)) (oldCopy, error) {
+	kept, err := open()
+	if err != nil {
+		return kept, err
+	}
+	if _, err = io.Copy(kept.file, io.NewSectionReader(file, 0, math.MaxInt64)); err == nil {
+		err = kept.file.Sync()
 	}
 	if err != nil {
-		tmp.Close()
-		return kept, errors.Join(err, kept.remove())
+		return oldCopy{}, errors.Join(plainly(err), kept.remove())
 	}
 	return kept, nil
 }

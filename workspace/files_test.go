@@ -1,7 +1,9 @@
 package workspace_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -307,3 +309,21 @@ func TestOpenReads(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 }
+
+// replaceForEver replaces the file f below dir by one of two contents in turn
+// and prints a line before each.
+func replaceForEver(dir string) {
+	w, err := workspace.Local(dir, workspace.LocalOptions{})
+	if err != nil {
+		panic(err)
+	}
+	for n := 0; ; n++ {
+		fmt.Println(n)
+		if _, err := w.Files().Replace("f", large(n), 0o644); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// large is 50 MB of one of two letters.
+func large(n int) []byte { return bytes.Repeat([]byte{"ab"[n%2]}, 50<<20) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -44,13 +43,30 @@ func newTrap(t testing.TB) *trap {
 // git runs git as anybody would, with nothing turned off.
 func (tr *trap) git(dir string, args ...string) string {
 	tr.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		tr.Fatalf("git %s: %v\n%s", args, err, out)
+	out, code := tr.plain(dir, nil, args...)
+	if code != 0 {
+		tr.Fatalf("git %s: exit %d\n%s", args, code, out)
 	}
-	return string(out)
+	return out
+}
+
+// plain is git without ado. What it leaves running is ended.
+func (tr *trap) plain(dir string, env []string, args ...string) (string, int) {
+	tr.Helper()
+	w, err := workspace.Local(dir, workspace.LocalOptions{})
+	if err != nil {
+		tr.Fatal(err)
+	}
+	var out buffer
+	p, err := w.Start(tr.Context(), workspace.Cmd{Argv: append([]string{"git"}, args...), Env: env, Output: &out, Limits: workspace.Limits{Time: 20 * time.Second}})
+	if err != nil {
+		tr.Fatal(err)
+	}
+	exit, err := p.Wait()
+	if err != nil {
+		tr.Fatal(err)
+	}
+	return out.String(), exit.Code
 }
 
 // program makes a program and gives its path.
@@ -178,13 +194,9 @@ func (tr *trap) signed(dir string) {
 	text := tr.git(dir, "cat-file", "commit", "HEAD")
 	head, body, _ := strings.Cut(text, "\n\n")
 	text = head + "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n" + body
-	cmd := exec.Command("git", "hash-object", "-w", "-t", "commit", "--stdin")
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(text)
-	id, err := cmd.Output()
-	if err != nil {
-		tr.Fatal(err)
-	}
-	tr.git(dir, "tag", "signed", strings.TrimSpace(string(id)))
+	file := filepath.Join(tr.programs, "signed")
+	put(tr, file, text, 0o644)
+	tr.git(dir, "tag", "signed", strings.TrimSpace(tr.git(dir, "hash-object", "-w", "-t", "commit", file)))
 }
 
 func TestGitRunsNothingThatARepositoryNames(t *testing.T) {
@@ -214,9 +226,7 @@ func TestGitRunsNothingThatARepositoryNames(t *testing.T) {
 			put(t, tr.root+"/"+name, "four\n", 0o644)
 		}
 		for _, args := range append(everyday, []string{"odd"}, []string{"diff", "--no-ext-diff"}) {
-			cmd := exec.Command("git", args...)
-			cmd.Dir, cmd.Env = tr.root, append(os.Environ(), env...)
-			cmd.Run() // with what is armed most of them fail
+			tr.plain(tr.root, env, args...) // with what is armed most of them fail
 		}
 	}
 	for _, want := range []string{
@@ -291,9 +301,7 @@ func TestARedirectedOrBareRepositoryRunsNothing(t *testing.T) {
 	if got := tr.hit(); got != "" {
 		t.Errorf("these were run: %s", got)
 	}
-	cmd := exec.Command("git", "status")
-	cmd.Dir = tr.root
-	cmd.Run()
+	tr.plain(tr.root, nil, "status")
 	if got := tr.hit(); !strings.Contains(got, "core-fsmonitor") {
 		t.Errorf("plain git is not redirected: it ran %q", got)
 	}

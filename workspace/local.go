@@ -27,7 +27,6 @@ type LocalOptions struct {
 // command can do whatever the user can.
 type LocalWorkspace struct {
 	root  string // real path
-	given string // as the caller named it, absolute
 	files rooted
 	env   []string
 	null  *os.File
@@ -59,7 +58,7 @@ func Local(root string, opts LocalOptions) (*LocalWorkspace, error) {
 	// PWD and OLDPWD are this program's own and would mislead.
 	env = slices.DeleteFunc(mergeEnv(nil, env...), func(kv string) bool { return strings.HasPrefix(kv, "OLDPWD=") })
 	first := files.folders[0]
-	return &LocalWorkspace{root: first.real, given: first.given, files: files, env: mergeEnv(env, "PWD="+first.real), null: null}, nil
+	return &LocalWorkspace{root: first.real, files: files, env: mergeEnv(env, "PWD="+first.real), null: null}, nil
 }
 
 func openFolder(name string) (folder, error) {
@@ -169,30 +168,29 @@ func isDir(path string) bool {
 
 // dir gives the absolute path of a command's folder.
 func (w *LocalWorkspace) dir(name string) (string, error) {
-	rel, err := relative(name, w.root, w.given)
+	path, err := w.files.absolute(name)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(w.root, rel), nil
+	if _, _, ok := w.files.holder(path); !ok {
+		return "", w.files.outside(path)
+	}
+	return path, nil
 }
 
-// relative turns a name into one from the root.
-func relative(name string, roots ...string) (string, error) {
-	if name == "" {
-		return ".", nil
-	}
-	if !filepath.IsAbs(name) {
-		if !filepath.IsLocal(name) {
-			return "", fmt.Errorf("%s is outside the workspace %s", name, roots[0])
+// relative turns a name into one from a root.
+func relative(name, root string) (string, error) {
+	if filepath.IsAbs(name) {
+		rel, ok := below(root, filepath.Clean(name))
+		if !ok {
+			return "", fmt.Errorf("%s is outside the workspace %s", name, root)
 		}
-		return filepath.Clean(name), nil
+		return rel, nil
 	}
-	for _, root := range roots {
-		if rel, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(rel) {
-			return rel, nil
-		}
+	if name != "" && !filepath.IsLocal(name) {
+		return "", fmt.Errorf("%s is outside the workspace %s", name, root)
 	}
-	return "", fmt.Errorf("%s is outside the workspace %s", name, roots[0])
+	return filepath.Clean(name), nil
 }
 
 // systemDirs hold the system's own programs. They count as outside even when
@@ -218,12 +216,13 @@ func (w *LocalWorkspace) lookup(name string, env []string) (string, error) {
 	return "", fmt.Errorf("%w: no %s on PATH outside the workspace", ErrNoProgram, name)
 }
 
-// holds reports whether path, with links followed, lies in the workspace.
+// holds reports whether path, with links followed, lies in one of the folders
+// of the workspace.
 func (w *LocalWorkspace) holds(path string) bool {
 	actual, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return true
 	}
-	rel, err := filepath.Rel(w.root, actual)
-	return err == nil && filepath.IsLocal(rel)
+	_, _, in := w.files.holder(actual)
+	return in
 }

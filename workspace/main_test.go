@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv("WORKSPACE_TEST_JOB"); job != "" {
 		os.Exit(runJob(job))
 	}
+	if dir := os.Getenv("WORKSPACE_TEST_REPLACE"); dir != "" {
+		replaceForEver(dir)
+	}
 	os.Exit(m.Run())
 }
 

@@ -39,7 +39,7 @@ type Workspace interface {
 // where the program was started.
 type Cmd struct {
 	Argv   []string         // Argv[0] without a slash is looked for on PATH, outside the workspace only
-	Dir    string           // below the root, by absolute path or from the root; empty: the root
+	Dir    string           // in the workspace, by absolute path or from the root; empty: the root
 	Keep   []string         // the only variables it gets of the workspace's own environment, by name; nil: all
 	Env    []string         // KEY=value, added to the workspace's own environment, later ones win
 	Fds    map[int]*os.File // descriptors of the command, by their number there; they stay the caller's. 0 to 2 take the place of the usual ones
@@ -108,6 +108,10 @@ type Files interface {
 	// with perm less the user's umask. Its folder must exist. Mode, owner,
 	// access list, attributes and links of a file stay. One that nobody may
 	// write is [ErrReadOnly], also for root.
+	//
+	// Up to 1 MiB is on the disk before it takes the place of the old content;
+	// a larger file can be incomplete after a power failure, though not after
+	// the end of the program, unless it was written in place.
 	//
 	// After an error the file is as it was, or the error says where a copy is.
 	Replace(name string, data []byte, perm fs.FileMode) (Replaced, error)
