@@ -5,6 +5,7 @@ package budget
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -127,6 +128,9 @@ func limit(what, limit, used string) *oneloop.LimitError {
 
 // dollars shows cents, and more digits where there are only those.
 func dollars(v float64) string {
+	if v > 0 && v < 0.001 {
+		return "$" + strconv.FormatFloat(v, 'g', 2, 64)
+	}
 	if v < 1 {
 		return fmt.Sprintf("$%.4f", v)
 	}

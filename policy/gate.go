@@ -181,6 +181,12 @@ func (g *gate) decide(ctx context.Context, call *oneloop.ToolUse, effect func(*o
 	if found = lifted(found, mode, in); found.tier == shell.Allow {
 		return nil
 	}
+	if found.danger == shell.RuleSyntax { // a slip to be mended, and nothing to be permitted
+		return &denial{
+			reason: found.about(),
+			text:   fmt.Sprintf("Not run, none of the command: %s. Correct it, or write it in another way.", found.reason),
+		}
+	}
 	if g.Ask == nil || mode == DontAsk {
 		return unasked(call, found, g.nobody())
 	}

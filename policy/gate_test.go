@@ -229,3 +229,15 @@ func TestARenamedShellIsJudgedAllTheSame(t *testing.T) {
 		t.Error("a command that cannot be read ran")
 	}
 }
+
+func TestACommandThatDoesNotParseIsToBeCorrected(t *testing.T) {
+	var ran []string
+	r, d := ask(t, bash(&ran, oneloop.Once), policy.GateOptions{}, "Bash", command("if then"))
+	if len(ran) > 0 || d == nil || d.Nobody || d.Rule != "" || !strings.Contains(r.Text(), "Correct it") || strings.Contains(r.Text(), "bypass") {
+		t.Errorf("ran %q, event %+v, answer %q", ran, d, r.Text())
+	}
+	r, d = ask(t, bash(&ran, oneloop.Once), policy.GateOptions{}, "Bash", command("rm -rf /\nif then"))
+	if len(ran) > 0 || d == nil || !strings.Contains(r.Text(), "danger list") {
+		t.Errorf("ran %q, event %+v, answer %q", ran, d, r.Text())
+	}
+}

@@ -63,14 +63,17 @@ type denial struct {
 }
 
 type modelUsage struct {
-	Input      int64   `json:"inputTokens"`
-	Output     int64   `json:"outputTokens"`
-	CacheRead  int64   `json:"cacheReadInputTokens"`
-	CacheWrite int64   `json:"cacheCreationInputTokens"`
-	Searches   int64   `json:"webSearchRequests"`
-	Cost       float64 `json:"costUSD"`
-	Window     int     `json:"contextWindow"`
-	MaxOutput  int     `json:"maxOutputTokens"`
+	Input      int64    `json:"inputTokens"`
+	Output     int64    `json:"outputTokens"`
+	CacheRead  int64    `json:"cacheReadInputTokens"`
+	CacheWrite int64    `json:"cacheCreationInputTokens"`
+	Searches   int64    `json:"webSearchRequests"`
+	Cost       *float64 `json:"costUSD"` // null: unknown, like the total
+	Window     int      `json:"contextWindow"`
+	MaxOutput  int      `json:"maxOutputTokens"`
+
+	cost    float64
+	unknown bool // a part of the cost is
 }
 
 type wireUsage struct {
@@ -221,7 +224,12 @@ func (s *StreamJSON) spend(e oneloop.Spend, child bool) {
 	m.Output += e.Usage.Output
 	m.CacheRead += e.Usage.CacheRead
 	m.CacheWrite += e.Usage.CacheWrite
-	m.Cost += e.Cost
+	m.cost += e.Cost
+	m.unknown = m.unknown || !e.Known
+	m.Cost = &m.cost
+	if m.unknown {
+		m.Cost = nil
+	}
 	s.cost += e.Cost
 	s.unknown = s.unknown || !e.Known
 	if !child {
@@ -246,7 +254,7 @@ func (s *StreamJSON) Result(answer string, err error) {
 	}
 	fields["result"], fields["terminal_reason"] = answer, "completed"
 	if err != nil {
-		fields["subtype"], fields["terminal_reason"] = ending(err)
+		fields["subtype"], fields["terminal_reason"] = ending(err, s.last)
 		fields["errors"] = []string{err.Error()}
 	}
 	s.line(fields)
@@ -254,8 +262,12 @@ func (s *StreamJSON) Result(answer string, err error) {
 
 // ending is the subtype of the result, and the reason as far as there is a
 // word for it.
-func ending(err error) (subtype string, reason any) {
+func ending(err error, last *oneloop.Message) (subtype string, reason any) {
 	subtype = "error_during_execution"
+	interrupted := "aborted_streaming"
+	if last != nil && last.Stop == oneloop.StopToolUse {
+		interrupted = "aborted_tools"
+	}
 	if limit, ok := errors.AsType[*oneloop.LimitError](err); ok {
 		switch limit.What {
 		case "turns":
@@ -268,8 +280,8 @@ func ending(err error) (subtype string, reason any) {
 	switch {
 	case errors.Is(err, oneloop.ErrContextOverflow):
 		return subtype, "prompt_too_long"
-	case errors.Is(err, oneloop.ErrInterrupted):
-		return subtype, "aborted_streaming"
+	case errors.Is(err, oneloop.ErrInterrupted), errors.Is(err, oneloop.ErrShutdown):
+		return subtype, interrupted
 	}
 	return subtype, nil
 }

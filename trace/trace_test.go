@@ -204,8 +204,26 @@ func TestAResultSaysWhatWentWrong(t *testing.T) {
 		if err := json.Unmarshal(b.Bytes(), &r); err != nil {
 			t.Fatal(err)
 		}
+		used := r["modelUsage"].(map[string]any)["m"].(map[string]any)
+		if cost, told := used["costUSD"]; !told || cost != nil {
+			t.Errorf("the unknown cost of a model is %v", used)
+		}
 		if r["subtype"] != c.want || r["is_error"] != true || r["total_cost_usd"] != nil {
 			t.Errorf("%v gives %v", c.err, r)
+		}
+	}
+}
+
+func TestTheResultSaysWhatWasInterrupted(t *testing.T) {
+	for stop, want := range map[oneloop.StopReason]string{oneloop.StopToolUse: "aborted_tools", oneloop.StopInterrupted: "aborted_streaming"} {
+		for _, err := range []error{oneloop.ErrInterrupted, oneloop.ErrShutdown} {
+			var b bytes.Buffer
+			s := trace.NewStreamJSON(&b, trace.StreamOptions{Only: trace.ResultOnly})
+			s.Event(oneloop.MessageAdded{Message: &oneloop.Message{Role: oneloop.Assistant, Stop: stop, Blocks: []oneloop.Block{&oneloop.Text{Text: "a"}}}})
+			s.Result("", err)
+			if !strings.Contains(b.String(), `"terminal_reason":"`+want+`"`) {
+				t.Errorf("%v after %v: %s", err, stop, b.String())
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -256,7 +257,7 @@ func (p *program) system(prof profile, own string) []oneloop.Block {
 	if own != "" {
 		text = own
 	}
-	if p.opts.system != "" {
+	if slices.Contains(p.opts.flags, "--system-prompt") { // an empty one is none
 		text = p.opts.system
 	}
 	if p.opts.appendSystem != "" {
@@ -378,7 +379,7 @@ func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
 		for _, n := range p.settings.Notices {
 			fmt.Fprintf(p.stderr, "oneloop: %s\n", n)
 		}
-		return &silentError{exitConfig}
+		return &silentError{exitConfig, "no API key is set"}
 	}
 	return nil
 }

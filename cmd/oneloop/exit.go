@@ -30,10 +30,14 @@ const (
 	exitPipe      = 141 // nobody reads the answer
 )
 
-// silentError ends the program with a code and no more words.
-type silentError struct{ code int }
+// silentError ends the program with a code and no more words, as the user has
+// been told.
+type silentError struct {
+	code int
+	said string // for those who read JSON
+}
 
-func (e *silentError) Error() string { return "" }
+func (e *silentError) Error() string { return e.said }
 
 // codeError is an error with an exit code of its own.
 type codeError struct {
@@ -101,7 +105,11 @@ func (p *program) hint(err error) string {
 	switch {
 	case errors.As(err, new(*oneloop.RefusedError)):
 		return p.words.HintRefused
-	case errors.As(err, new(*oneloop.TruncatedError)):
+	}
+	if cut, ok := errors.AsType[*oneloop.TruncatedError](err); ok {
+		if cut.Stop == oneloop.StopContextWindow {
+			return p.words.HintTooLong
+		}
 		return p.words.HintTruncated
 	}
 	if api, ok := errors.AsType[*oneloop.APIError](err); ok {
@@ -125,6 +133,9 @@ func (p *program) apiHint(e *oneloop.APIError) string {
 	case oneloop.ErrNetwork:
 		return say(p.networkHint(e))
 	case oneloop.ErrNotFound:
+		if e.Type == "" { // nothing of the API's: a page for a wrong address
+			return say(w.HintNotAPI)
+		}
 		return fmt.Sprintf(w.HintNotFound, p.modelName(), p.where(e))
 	case oneloop.ErrNotAPI:
 		if e.Location != "" {

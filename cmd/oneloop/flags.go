@@ -138,6 +138,9 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 	}
 	if len(words) == 1 && dash < 0 {
 		if near := nearWord(words[0]); near != "" {
+			if !here(near) {
+				return usagef(text.ReservedLater, words[0], near)
+			}
 			return usagef(text.ReservedWord, words[0], near)
 		}
 	}
@@ -170,10 +173,12 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return bad("--max-cost", o.maxCost, dollars)
 	case f.Changed("series") && o.series != "s01":
 		return bad("--series", o.series, "s01")
-	case o.series != "" && o.tools != "":
-		return bad("--series", o.series, "without --tools")
+	case o.series != "" && f.Changed("tools"):
+		return usagef(words.FlagApart, "--series", "--tools")
 	case o.partial && o.output != "stream-json":
-		return bad("--include-partial-messages", true, "with --output-format stream-json")
+		return usagef(words.FlagTogether, "--include-partial-messages", "--output-format stream-json")
+	case f.Changed("tools") && strings.TrimSpace(o.tools) == "":
+		return bad("--tools", o.tools, "Bash", "bash")
 	case f.Changed("model") && strings.TrimSpace(o.model) == "":
 		return bad("--model", o.model, "claude-sonnet-5 …")
 	}

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"oneloop"
 	"oneloop/internal/config"
@@ -134,10 +135,10 @@ func (p *program) subtask(fd int) int {
 		code, err = team.RunClient(ctx, fd, team.ClientOptions{
 			Prompt: p.opts.prompt, Dir: p.opts.dir, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr,
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.EPIPE) {
 			return &codeError{code, err}
 		}
-		return nil
+		return err
 	}, os.Interrupt)
 	if end != exitDone {
 		return end

@@ -75,7 +75,7 @@ func (p *program) prompt() (text, notice string, err error) {
 func (p *program) checkPrompt(text string) error {
 	switch {
 	case len(text) > promptLimit:
-		return usagef(p.words.PromptTooBig, megabytes(len(text)), megabytes(promptLimit))
+		return usagef(p.words.PromptTooBig, megabytes(promptLimit))
 	case strings.ContainsRune(text, 0):
 		return usagef("%s", p.words.PromptNUL)
 	case !utf8.ValidString(text):

@@ -19,6 +19,12 @@ import (
 // task works on one task: the final answer on stdout and nothing else,
 // progress on stderr.
 func (p *program) task(ctx context.Context) (err error) {
+	began := false
+	defer func() {
+		if err != nil && !began {
+			err = errors.Join(err, p.failed(err))
+		}
+	}()
 	dir, err := p.folder()
 	if err != nil {
 		return err
@@ -46,6 +52,7 @@ func (p *program) task(ctx context.Context) (err error) {
 			progress.Say(n)
 		}
 	}
+	began = true
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := p.output(a, stop)
@@ -177,6 +184,16 @@ func (p *program) output(a *agent, stop func(error)) output {
 		s.Result(answer, err)
 		return s.Err()
 	}}
+}
+
+// failed tells those who read JSON of a task that never began.
+func (p *program) failed(err error) error {
+	if p.opts.output == "text" {
+		return nil
+	}
+	s := trace.NewStreamJSON(p.stdout, trace.StreamOptions{Session: newID(), Version: version(), Only: trace.ResultOnly})
+	s.Result("", err)
+	return s.Err()
 }
 
 // tracer is what --trace asks for.

@@ -1,6 +1,9 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // reserved are the first words that are commands, now or in a later version.
 var reserved = []string{"demo", "version", "help", "completion", "sessions", "fork", "replay", "view", "doctor", "policy",
@@ -9,12 +12,16 @@ var reserved = []string{"demo", "version", "help", "completion", "sessions", "fo
 // alone are the commands that take no words after them.
 var alone = []string{"demo", "version", "help"}
 
+// here are the reserved words that this version has.
+func here(word string) bool { return slices.Contains(alone, word) }
+
 // nearWord returns the reserved word that word is one or two letters off,
 // empty when there is none or word is reserved itself.
 func nearWord(word string) string {
 	best, at := "", 3
 	for _, r := range reserved {
-		if d := distance(word, r); d > 0 && d < at {
+		// A word of one or two letters is no misspelling of a longer one.
+		if d := distance(word, r); d > 0 && d < at && d < utf8.RuneCountInString(word) {
 			best, at = r, d
 		}
 	}

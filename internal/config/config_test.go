@@ -354,7 +354,7 @@ func TestABaseURLIsAnAddress(t *testing.T) {
 			t.Errorf("%s: %v", good, s)
 		}
 	}
-	for _, bad := range []string{"localhost:8080", "api.example.com", "ftp://x", "http://", "http://u:canary@", "http://a b", "//x"} {
+	for _, bad := range []string{"localhost:8080", "api.example.com", "ftp://x", "http://", "http://u:canary@", "http://a b", "//x", "http://127.0.0.1:99999", "http://127.0.0.1:0"} {
 		w := newWorld(t, "ANTHROPIC_BASE_URL="+bad)
 		w.fails(config.ExitConfig, "ANTHROPIC_BASE_URL", "https://")
 		if _, err := w.load(); strings.Contains(err.Error(), "canary") {

@@ -127,11 +127,17 @@ func (l *loader) network() error {
 		return nil
 	}
 	u, err := url.Parse(v.text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !port(u.Port()) {
 		return misconfigured(nil, "the base URL from %s is no http or https address with a host; write it like https://api.example.com.", v.from)
 	}
 	l.out.BaseURL = l.set("base_url", v)
 	return nil
+}
+
+// port reports whether text is a port that can be connected to, or none.
+func port(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && n > 0
 }
 
 func orNone(from string) string {

@@ -80,7 +80,7 @@ func (r *renderer) report(prefix string, e oneloop.Event) {
 	case oneloop.Denied:
 		r.denied(prefix, e)
 	case oneloop.Limited:
-		r.note(red, prefix+fmt.Sprintf(x.LimitHit, e.What, e.Used, e.Limit))
+		r.note(red, prefix+fmt.Sprintf(x.LimitHit, x.limitName(e.What), e.Used, e.Limit))
 	case oneloop.ChildStart:
 		r.note(cyan, prefix+fmt.Sprintf(x.ChildBegins, e.Agent, head(e.Prompt, headCells)))
 	case oneloop.ChildEnd:

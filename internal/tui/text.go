@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"oneloop"
@@ -18,11 +19,14 @@ type Text struct {
 	UnknownFlag     string // flag
 	FlagNeeds       string // flag
 	FlagValue       string // flag, value, what is possible
+	ReservedLater   string // the word typed, a command of a later version
 	ReservedWord    string // the word typed, the command meant
 	NotYet          string // command that this version does not have
 	EmptyPrompt     string
 	NoTerminal      string
-	PromptTooBig    string // size, limit
+	FlagApart       string // two flags
+	FlagTogether    string // a flag, what it belongs to
+	PromptTooBig    string // limit
 	PromptNUL       string
 	PromptUTF8      string
 	NoKey           string // the ways to go on
@@ -102,20 +106,21 @@ type Text struct {
 
 	// Events.
 	Thinking    string
-	Discarded   string // reason
-	Retrying    string // error, wait, try that comes, tries in all
-	DeniedCall  string // tool, reason
-	DeniedRule  string // rule
-	DeniedAlone string // rule
-	LimitHit    string // what, used, limit
-	ChildBegins string // agent, first line of the prompt
-	ChildDone   string // agent
-	ChildFailed string // agent, error
-	CostLine    string // input tokens, output tokens, requests
-	CostCached  string // input tokens, tokens of them read from the cache, output tokens, requests
-	CostCount   plural // of requests
-	CostTurn    string // cost of the turn, cost of the session
-	CostSoFar   string // what the lines above say, cost
+	Discarded   string    // reason
+	Retrying    string    // error, wait, try that comes, tries in all
+	DeniedCall  string    // tool, reason
+	DeniedRule  string    // rule
+	DeniedAlone string    // rule
+	LimitHit    string    // what, used, limit
+	LimitNames  [5]string // in the order of limitNames
+	ChildBegins string    // agent, first line of the prompt
+	ChildDone   string    // agent
+	ChildFailed string    // agent, error
+	CostLine    string    // input tokens, output tokens, requests
+	CostCached  string    // input tokens, tokens of them read from the cache, output tokens, requests
+	CostCount   plural    // of requests
+	CostTurn    string    // cost of the turn, cost of the session
+	CostSoFar   string    // what the lines above say, cost
 	CostUnknown string
 
 	// The demo.
@@ -148,6 +153,16 @@ func (p plural) of(n int) string {
 		return fmt.Sprintf(p[0], n)
 	}
 	return fmt.Sprintf(p[1], n)
+}
+
+// limitNames are the limits as events name them.
+var limitNames = [5]string{"turns", "tokens", "cost", "time", "repetition"}
+
+func (x *Text) limitName(what string) string {
+	if i := slices.Index(limitNames[:], what); i >= 0 {
+		return x.LimitNames[i]
+	}
+	return what
 }
 
 // Cost is the line that says what was used so far.

@@ -97,7 +97,7 @@ func (r *reply) event(e sse.Event, asCame bool) error {
 	v := wire.Parse(e.Data)
 	if v == nil {
 		data := bytes.TrimSpace(e.Data)
-		if e.Cut || len(data) == 0 || string(data) == "[DONE]" {
+		if e.Cut || len(data) == 0 || string(data) == "[DONE]" || !known(e.Name) {
 			return nil // cut: the end of the stream comes next
 		}
 		return r.malformed("an event is no JSON: %s", wire.Printable(data, shownBody))
@@ -130,6 +130,12 @@ func (r *reply) event(e sse.Event, asCame bool) error {
 		r.over = true
 	}
 	return nil
+}
+
+// known reports whether an event of this name tells something of the reply.
+// One without a name may.
+func known(name string) bool {
+	return name == "" || name == "error" || strings.HasPrefix(name, "message_") || strings.HasPrefix(name, "content_block_")
 }
 
 // said is the error that an event carries.

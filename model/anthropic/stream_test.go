@@ -113,6 +113,17 @@ func TestALineOfManyMegabytesCostsAFewTimesItsLength(t *testing.T) {
 	}
 }
 
+func TestAnEventOfAnUnknownNameMayHoldAnything(t *testing.T) {
+	text := sse(start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"yes"}}`)
+	for name, ok := range map[string]bool{"gateway_note": true, "message_delta": false, "error": false} {
+		body := text + "event: " + name + "\ndata: not json\n\n" + sse(blockStop, end, stop)
+		got := play(t, &exchange{Status: 200, ContentType: "text/event-stream"}, hi(), strings.NewReader(body))
+		if ok != (got.Err == nil) || ok && got.Message.Text() != "yes" {
+			t.Errorf("%s: %v, %v", name, got.Message, got.Err)
+		}
+	}
+}
+
 type letters struct{}
 
 func (letters) Read(p []byte) (int, error) {

@@ -158,7 +158,7 @@ func (j *judge) history(target string, recursive bool, dirs []string) string {
 			return "what a git repository keeps"
 		}
 		if recursive && abs == j.dir || walked(abs) && path.Dir(abs) == j.dir {
-			return "the working folder with its git repository"
+			return "the working folder itself"
 		}
 	}
 	return ""

@@ -49,6 +49,7 @@ const (
 	RuleRoot    = "root"    // ask: becoming another user
 	RulePiped   = "piped"   // ask: running a program that comes through a pipe or from the network
 	RuleGit     = "git"     // ask: losing what git keeps
+	RuleSyntax  = "syntax"  // ask: no bash that could be read
 	RuleUnclear = "unclear" // ask: not understood
 )
 
@@ -161,8 +162,10 @@ func (j *judge) text(src string, c context) *state {
 	j.parts.read(stmts, c)
 	if err != nil {
 		c.part = src
-		j.report(c, Ask, RuleUnclear, "it does not parse: "+reason(err))
-		if !errors.Is(err, errDeep) {
+		if errors.Is(err, errDeep) {
+			j.report(c, Ask, RuleUnclear, "it does not parse: "+reason(err))
+		} else {
+			j.report(c, Ask, RuleSyntax, "it does not parse: "+reason(err))
 			j.pieces(src, c)
 		}
 	}
