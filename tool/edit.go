@@ -83,19 +83,22 @@ func (f *Files) edit(_ context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event
 	if refuse != nil {
 		return nil, refuse
 	}
-	doc := text.New(raw, was.form)
-	places := 0
+	first := text.New(raw, was.form)
+	doc, places := first, 0
+	var after edited
 	for i, e := range edits {
-		next, n, err := apply(doc, e)
-		if err != nil {
+		if i > 0 {
+			doc = text.New(after.raw, doc.Form)
+		}
+		if after, err = apply(doc, e); err != nil {
 			if note != "" {
 				err = fmt.Errorf("%w. Mind that %s: read it again", err, note)
 			}
 			return nil, fmt.Errorf("%s%s: %w", nth(i, len(edits)), in.FilePath, err)
 		}
-		doc, places = next, places+n
+		places += after.places
 	}
-	done, err := f.save(path, false, raw, was, doc.Raw, doc.Form)
+	done, err := f.save(path, false, raw, was, after.raw, doc.Form)
 	if err != nil {
 		return nil, f.explain(in.FilePath, err)
 	}
@@ -103,7 +106,13 @@ func (f *Files) edit(_ context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event
 	if places != 1 {
 		said += fmt.Sprintf(", %d places", places)
 	}
-	return f.report(path, said, text.New(raw, was.form).Text, doc.Text, done, note), nil
+	var diff text.Diff
+	if doc == first {
+		diff = doc.Diff(after.changes, short)
+	} else {
+		diff = text.Compare(first.Text, text.New(after.raw, doc.Form).Text, short)
+	}
+	return f.report(path, said, diff, done, note), nil
 }
 
 // nth names an edit where there are several.
@@ -121,31 +130,39 @@ func unless(no bool, s string) string {
 	return s
 }
 
-// apply makes one replacement and returns how many places it changed.
-func apply(doc *text.Doc, e replacement) (*text.Doc, int, error) {
+// edited is a file after a replacement.
+type edited struct {
+	raw     []byte
+	places  int // that were changed
+	changes []text.Change
+}
+
+// apply makes one replacement.
+func apply(doc *text.Doc, e replacement) (edited, error) {
 	old, now := doc.Unify(e.OldString), doc.Unify(e.NewString)
 	switch {
 	case e.OldString == e.NewString:
-		return nil, 0, errors.New("old_string and new_string are the same, there is nothing to change")
+		return edited{}, errors.New("old_string and new_string are the same, there is nothing to change")
 	case old == now:
-		return nil, 0, errors.New("old_string and new_string differ in line ends only, and those of the file are kept. Use a command to convert them")
+		return edited{}, errors.New("old_string and new_string differ in line ends only, and those of the file are kept. Use a command to convert them")
 	case old == "" && len(doc.Text) > 0:
-		return nil, 0, errors.New("old_string is empty, but the file is not; nothing was changed. To add text, give the line it goes next to and repeat that in new_string; to replace everything use Write")
+		return edited{}, errors.New("old_string is empty, but the file is not; nothing was changed. To add text, give the line it goes next to and repeat that in new_string; to replace everything use Write")
 	}
 	at := doc.Find(old)
 	switch {
 	case old == "":
 		at = []int{0}
 	case len(at) == 0:
-		return nil, 0, errors.New(missing(doc, old, now))
+		return edited{}, errors.New(missing(doc, old, now))
 	case len(at) > 1 && !e.ReplaceAll:
-		return nil, 0, fmt.Errorf("old_string occurs %d times (%s), nothing was changed. Add lines around it so that it occurs once, or set replace_all", len(at), lineList(doc, at))
+		return edited{}, fmt.Errorf("old_string occurs %d times (%s), nothing was changed. Add lines around it so that it occurs once, or set replace_all", len(at), lineList(doc, at))
 	}
-	raw, err := doc.Splice(text.Replace(at, old, now))
+	changes := text.Replace(at, old, now)
+	raw, err := doc.Splice(changes)
 	if err != nil {
-		return nil, 0, unmappable(err)
+		return edited{}, unmappable(err)
 	}
-	return text.New(raw, doc.Form), len(at), nil
+	return edited{raw, len(at), changes}, nil
 }
 
 func unmappable(err error) error {
@@ -219,8 +236,7 @@ func cutDiff(d text.Diff) string {
 }
 
 // report is the answer after a change.
-func (f *Files) report(path, said string, old, now []byte, done workspace.Replaced, note string) *oneloop.ToolResult {
-	d := text.Compare(old, now, short)
+func (f *Files) report(path, said string, d text.Diff, done workspace.Replaced, note string) *oneloop.ToolResult {
 	said += "\n" + cutDiff(d)
 	if done.InPlace {
 		said += "[written in place: " + done.Why + "]\n"

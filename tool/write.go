@@ -70,7 +70,8 @@ func (f *Files) write(_ context.Context, _ *oneloop.ToolUse, _ func(oneloop.Even
 	if err != nil {
 		return nil, f.explain(in.FilePath, err)
 	}
-	return f.report(path, "Wrote "+in.FilePath, doc.Text, text.New(raw, was.form).Text, done, note), nil
+	diff := text.Compare(doc.Text, text.New(raw, was.form).Text, short)
+	return f.report(path, "Wrote "+in.FilePath, diff, done, note), nil
 }
 
 // create makes a file that is not there.

@@ -187,11 +187,13 @@ func rising(pairs [][2]int) [][2]int {
 	return run
 }
 
-// DiffOptions bound a diff. Zero means no limit, but for Context.
+// DiffOptions are the options of a diff. Zero means no limit, but for Context.
 type DiffOptions struct {
 	Context int // lines shown around a change
 	Lines   int // lines of the diff
 	Width   int // characters of a line
+
+	first int // lines before the texts
 }
 
 // Diff is a unified diff without the names of files, and what it counts.
@@ -204,25 +206,34 @@ type Diff struct {
 // Compare returns the differences of two texts.
 func Compare(old, new []byte, o DiffOptions) Diff {
 	// Most of a large file is the same at both ends.
-	from := commonPrefix(old, new)
-	from = bytes.LastIndexByte(old[:from], '\n') + 1
-	for range o.Context {
-		from = bytes.LastIndexByte(old[:max(0, from-1)], '\n') + 1
-	}
+	from := lineBefore(old, commonPrefix(old, new), o.Context)
 	a, b := old[from:], new[from:]
-	rest := a[len(a)-commonSuffix(a, b):]
-	for range o.Context + 1 { // the line the change ends in, and the next ones
-		i := bytes.IndexByte(rest, '\n')
-		if i < 0 {
-			rest = nil
-			break
-		}
-		rest = rest[i+1:]
-	}
-	x, y := Lines(string(a[:len(a)-len(rest)])), Lines(string(b[:len(b)-len(rest)]))
-	w := writer{o: o, old: x, new: y, first: bytes.Count(old[:from], []byte{'\n'})}
+	rest := len(a) - lineAfter(a, len(a)-commonSuffix(a, b), o.Context)
+	x, y := Lines(string(a[:len(a)-rest])), Lines(string(b[:len(b)-rest]))
+	w := writer{o: o, old: x, new: y, first: o.first + bytes.Count(old[:from], []byte{'\n'})}
 	w.write(Hunks(x, y))
 	return w.Diff
+}
+
+// lineBefore is where the line begins that is n lines before that of at.
+func lineBefore(s []byte, at, n int) int {
+	at = bytes.LastIndexByte(s[:at], '\n') + 1
+	for range n {
+		at = bytes.LastIndexByte(s[:max(0, at-1)], '\n') + 1
+	}
+	return at
+}
+
+// lineAfter is where the line ends that is n lines after that of at.
+func lineAfter(s []byte, at, n int) int {
+	for range n + 1 {
+		i := bytes.IndexByte(s[at:], '\n')
+		if i < 0 {
+			return len(s)
+		}
+		at += i + 1
+	}
+	return at
 }
 
 // block is how many bytes are compared at once.

@@ -17,8 +17,9 @@ type Doc struct {
 	Form
 	Ends Ends
 
+	plain bool // the text is the bytes after the BOM
 	// marks are places whose offsets in both are known, at most about span
-	// bytes apart and in order. Empty: the text is the bytes after the BOM.
+	// bytes apart and in order.
 	marks []mark
 }
 
@@ -29,6 +30,8 @@ const span = 4 << 10
 
 // Ends counts the line ends of a file by their kind.
 type Ends struct{ LF, CRLF, CRCRLF, CR int }
+
+func (e Ends) others() int { return e.CRLF + e.CRCRLF + e.CR }
 
 // Uniform reports whether all lines end alike.
 func (e Ends) Uniform() bool {
@@ -69,21 +72,19 @@ func New(raw []byte, form Form) *Doc {
 		}
 	}
 	if form.Encoding == UTF8 && !form.Holes && !cr {
-		d.Text = body
+		d.Text, d.plain = body, true
 		d.Ends.LF = bytes.Count(body, []byte{'\n'})
 		return d
 	}
-	d.Text = make([]byte, 0, len(body)+len(body)/4)
+	d.Text = make([]byte, 0, form.room(len(body)))
 	for at := form.BOM; at < len(raw); {
 		n := d.chunk(raw[at:])
 		d.marks = append(d.marks, mark{len(d.Text), at})
-		from := len(d.Text)
-		d.Text = form.decode(d.Text, raw[at:at+n])
-		if cr {
-			d.Text = d.Text[:from+d.unify(d.Text[from:], !lf)]
-		} else {
-			d.Ends.LF += bytes.Count(d.Text[from:], []byte{'\n'})
+		piece := raw[at : at+n]
+		if form.Encoding != UTF8 || form.Holes {
+			piece = form.decode(d.Text, piece)[len(d.Text):]
 		}
+		d.Text = d.unify(d.Text, piece, !lf)
 		at += n
 	}
 	return d
@@ -132,43 +133,43 @@ func (d *Doc) ascii(raw []byte, i int) byte {
 	return 0
 }
 
-// unify writes \n for every line end, counts them, and returns the new length.
-func (d *Doc) unify(s []byte, mac bool) int {
-	out := s[:0]
-	for i := 0; i < len(s); {
-		n := bytes.IndexAny(s[i:], "\r\n")
-		if n < 0 {
-			out = append(out, s[i:]...)
+// unify appends s with \n for every line end, and counts them. What is
+// appended may take the place of s.
+func (d *Doc) unify(dst, s []byte, mac bool) []byte {
+	from, before := len(dst), d.Ends
+	for len(s) > 0 {
+		next := bytes.IndexByte(s, '\r')
+		if next < 0 {
+			dst = append(dst, s...)
 			break
 		}
-		out = append(out, s[i:i+n]...)
-		i += n
-		switch end := lineEnd(string(s[i:min(len(s), i+3)])); {
+		end := lineEnd(s[next:])
+		dst = append(dst, s[:next+1]...)
+		s = s[next+max(1, end):]
+		switch {
 		case end == 3:
 			d.Ends.CRCRLF++
-			out, i = append(out, '\n'), i+3
 		case end == 2:
 			d.Ends.CRLF++
-			out, i = append(out, '\n'), i+2
-		case end == 1:
-			d.Ends.LF++
-			out, i = append(out, '\n'), i+1
 		case mac:
 			d.Ends.CR++
-			out, i = append(out, '\n'), i+1
 		default:
-			out, i = append(out, '\r'), i+1
+			continue
 		}
+		dst[len(dst)-1] = '\n'
 	}
-	return len(out)
+	d.Ends.LF += bytes.Count(dst[from:], []byte{'\n'}) - (d.Ends.others() - before.others())
+	return dst
 }
 
-// lineEnd is the length of the line end s begins with, 0 if with none.
-func lineEnd(s string) int {
-	for i, end := range []string{"\n", "\r\n", "\r\r\n"} {
-		if strings.HasPrefix(s, end) {
-			return i + 1
-		}
+// lineEnd is the length of the line end that begins with the \r at s[0]; 0 if
+// that is none.
+func lineEnd(s []byte) int {
+	switch {
+	case len(s) > 1 && s[1] == '\n':
+		return 2
+	case len(s) > 2 && s[1] == '\r' && s[2] == '\n':
+		return 3
 	}
 	return 0
 }
@@ -180,9 +181,8 @@ func (d *Doc) Unify(s string) string {
 		return s
 	}
 	var scratch Doc
-	b := []byte(s)
 	mac := d.Ends.CR > 0 && strings.IndexByte(s, '\n') < 0
-	return string(b[:scratch.unify(b, mac)])
+	return string(scratch.unify(nil, []byte(s), mac))
 }
 
 // place is a pair of offsets that moves forward.
@@ -195,7 +195,7 @@ type place struct {
 // that in the file.
 func (p *place) to(text int) int {
 	marks := p.d.marks
-	if len(marks) == 0 {
+	if p.d.plain || len(marks) == 0 {
 		p.text, p.raw = text, p.d.BOM+text
 		return p.raw
 	}
@@ -207,7 +207,7 @@ func (p *place) to(text int) int {
 		switch c := p.d.ascii(raw, 0); {
 		case c == '\r':
 			n := p.d.unit()
-			end := lineEnd(string([]byte{c, p.d.ascii(raw, n), p.d.ascii(raw, 2*n)}))
+			end := lineEnd([]byte{c, p.d.ascii(raw, n), p.d.ascii(raw, 2*n)})
 			p.text, p.raw = p.text+1, p.raw+n*max(1, end)
 		case c != 0 && c < utf8.RuneSelf:
 			p.text, p.raw = p.text+1, p.raw+p.d.unit()
@@ -253,10 +253,25 @@ func (d *Doc) Splice(changes []Change) ([]byte, error) {
 	return append(out, d.Raw[done:]...), nil
 }
 
+// Diff is the diff that the changes make, of which there is at least one.
+func (d *Doc) Diff(changes []Change, o DiffOptions) Diff {
+	from := lineBefore(d.Text, changes[0].From, o.Context)
+	to := lineAfter(d.Text, changes[len(changes)-1].To, o.Context)
+	var now []byte
+	done := from
+	for _, c := range changes {
+		now = append(append(now, d.Text[done:c.From]...), c.New...)
+		done = c.To
+	}
+	now = append(now, d.Text[done:to]...)
+	o.first = bytes.Count(d.Text[:from], []byte{'\n'})
+	return Compare(d.Text[from:to], now, o)
+}
+
 // encode gives the bytes of a change's new text.
 func (d *Doc) encode(c Change) ([]byte, error) {
 	s, err := d.Encoding.Encode(c.New)
-	if err != nil || !strings.Contains(c.New, "\n") || d.Ends.CRLF+d.Ends.CRCRLF+d.Ends.CR == 0 {
+	if err != nil || !strings.Contains(c.New, "\n") || d.Ends.others() == 0 {
 		return s, err
 	}
 	ends := d.ends(c, strings.Count(c.New, "\n"))

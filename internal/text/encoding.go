@@ -200,6 +200,14 @@ func (e Encoding) unit() int {
 	return 1
 }
 
+// room is how many bytes the text of n bytes takes, or a little less.
+func (e Encoding) room(n int) int {
+	if e == UTF8 {
+		return n
+	}
+	return n + n/2
+}
+
 // size is the number of bytes of the character raw begins with.
 func (e Encoding) size(raw []byte) int {
 	n := 1

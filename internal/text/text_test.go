@@ -157,6 +157,10 @@ func TestAChangeTouchesNoOtherByteInAnyEncoding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		o := text.DiffOptions{Context: 2}
+		if diff, all := d.Diff(changes, o), text.Compare(d.Text, []byte(want.String()), o); !sameChange(t, f.text, diff, all) {
+			t.Fatalf("the diff is\n%s\nwant\n%s", diff.Text, all.Text)
+		}
 		rest, done := got, 0
 		for i, c := range changes {
 			same := f.raw[done:f.at[c.From]]
@@ -336,6 +340,16 @@ func TestHunksTurnTheOldTextIntoTheNew(t *testing.T) {
 			t.Fatalf("got %q, want %q", got, now)
 		}
 	})
+}
+
+// sameChange reports whether both make the same of old.
+func sameChange(t *rapid.T, old string, a, b text.Diff) bool {
+	x, err := patch(old, a.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := patch(old, b.Text)
+	return err == nil && x == y
 }
 
 // patch applies a unified diff.
