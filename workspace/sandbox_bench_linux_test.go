@@ -9,41 +9,45 @@ import (
 	"oneloop/workspace"
 )
 
-// BenchmarkSandbox compares what a command costs without a sandbox, in ours,
-// and in that of bubblewrap, where it is installed.
+// BenchmarkSandbox compares a command in the sandbox with one that is forked
+// and executed, and with one in the sandbox of bubblewrap where that is
+// installed. They take turns, so that what else the machine does hits all.
 func BenchmarkSandbox(b *testing.B) {
-	b.Run("plain", func(b *testing.B) { benchCommand(b, open(b, workspace.LocalOptions{})) })
-	b.Run("ns", func(b *testing.B) {
-		w := sandbox(b, workspace.SandboxOptions{})
-		if err := w.Prepare(); err != nil {
-			b.Fatal(err)
+	dir := b.TempDir()
+	w := sandboxAt(b, dir, workspace.SandboxOptions{})
+	if err := w.Prepare(); err != nil {
+		b.Fatal(err)
+	}
+	wrap := []string{"--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+		"--tmpfs", "/tmp", "--bind", dir, dir, "--chdir", dir, "bash", "-c", "true"}
+	bwrap, _ := exec.LookPath("bwrap")
+	run := func(name string, args ...string) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%s: %v: %s", name, err, out)
 		}
-		benchCommand(b, w)
-	})
-	b.Run("bwrap", func(b *testing.B) {
-		bwrap, err := exec.LookPath("bwrap")
-		if err != nil {
-			b.Skip("bwrap is not installed")
-		}
-		dir := b.TempDir()
-		for b.Loop() {
-			cmd := exec.Command(bwrap, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-				"--tmpfs", "/tmp", "--bind", dir, dir, "--chdir", dir, "bash", "-c", "true")
-			if out, err := cmd.CombinedOutput(); err != nil {
-				b.Fatalf("%v: %s", err, out)
-			}
-		}
-	})
-}
-
-func benchCommand(b *testing.B, w workspace.Workspace) {
+	}
+	var plain, ours, theirs nanos
 	for b.Loop() {
-		p, err := w.Start(b.Context(), workspace.Cmd{Argv: []string{"bash", "-c", "true"}, Output: &buffer{}})
-		if err != nil {
-			b.Fatal(err)
+		plain.add(func() { run("bash", "-c", "true") })
+		ours.add(func() {
+			p, err := w.Start(b.Context(), workspace.Cmd{Argv: []string{"bash", "-c", "true"}, Output: &buffer{}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+				b.Fatalf("%+v, %v", exit, err)
+			}
+		})
+		if bwrap != "" {
+			theirs.add(func() { run(bwrap, wrap...) })
 		}
-		if exit, err := p.Wait(); err != nil || exit.Code != 0 {
-			b.Fatalf("%+v, %v", exit, err)
-		}
+	}
+	b.ReportMetric(plain.median(), "plain-ns")
+	b.ReportMetric(ours.median(), "ours-ns")
+	b.ReportMetric(ours.median()/plain.median(), "ratio")
+	if bwrap != "" {
+		b.ReportMetric(theirs.median()/plain.median(), "bwrap-ratio")
 	}
 }

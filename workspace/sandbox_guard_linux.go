@@ -105,9 +105,12 @@ func (g *guards) take() (mounts []confine.Guard, release func() []string, err er
 	t := &taking{guards: g, pinned: map[spot]bool{}}
 	for _, t.root = range g.roots {
 		if err := t.all(); err != nil {
-			g.drop(t.standIns)
 			return nil, nil, fmt.Errorf("protect files in %s: %w", t.root, err)
 		}
+	}
+	if err := t.make(); err != nil {
+		g.drop(t.standIns)
+		return nil, nil, fmt.Errorf("protect files: %w", err)
 	}
 	return t.mounts, func() []string { return g.release(t.standIns) }, nil
 }
@@ -132,25 +135,29 @@ func (g *guards) release(standIns []spot) []string {
 
 // drop removes stand-ins that no command needs any more, the last made first.
 func (g *guards) drop(standIns []spot) error {
-	for _, name := range slices.Backward(standIns) {
-		if g.users[name]--; g.users[name] > 0 {
+	var free []spot
+	for _, here := range slices.Backward(standIns) {
+		if g.users[here]--; g.users[here] > 0 {
 			continue
 		}
-		delete(g.users, name)
-		if !g.list.shared(name) {
-			g.remove(name)
+		delete(g.users, here)
+		if !g.list.shared(here) {
+			free = append(free, here)
 		}
+	}
+	remove(free)
+	if len(free) == 0 {
+		return nil
 	}
 	return g.list.set(slices.Collect(maps.Keys(g.users)))
 }
 
 // clear removes what a program left that crashed.
 func (g *guards) clear(left []spot) {
-	for _, name := range slices.Backward(left) {
-		if g.users[name] == 0 && !g.list.shared(name) && g.mayBeOurs(name) {
-			g.remove(name)
-		}
-	}
+	slices.Reverse(left)
+	remove(slices.DeleteFunc(left, func(here spot) bool {
+		return g.users[here] > 0 || g.list.shared(here) || !g.mayBeOurs(here)
+	}))
 }
 
 // mayBeOurs reports whether a stand-in can have that name. Lists lie where
@@ -161,22 +168,39 @@ func (g *guards) mayBeOurs(p spot) bool {
 
 // remove removes what can be a stand-in: a socket, an empty folder, or a file
 // with the text of one. What somebody put into it meanwhile is kept.
-func (g *guards) remove(p spot) {
-	root, err := os.OpenRoot(p.root)
-	if err != nil {
-		return
+func remove(list []spot) {
+	var root *os.Root
+	defer func() {
+		if root != nil {
+			root.Close()
+		}
+	}()
+	for _, here := range list {
+		if root == nil || root.Name() != here.root {
+			if root != nil {
+				root.Close()
+			}
+			var err error
+			if root, err = os.OpenRoot(here.root); err != nil {
+				root = nil // it is gone with what was in it
+				continue
+			}
+		}
+		removeIn(root, here.name)
 	}
-	defer root.Close()
-	info, err := root.Lstat(p.name)
+}
+
+func removeIn(root *os.Root, name string) {
+	info, err := root.Lstat(name)
 	if err != nil {
 		return
 	}
 	switch {
 	case info.Mode().Type() == fs.ModeSocket, info.IsDir():
-		root.Remove(p.name) // fails where a folder is not empty
+		root.Remove(name) // fails where a folder is not empty
 	case info.Mode().IsRegular() && info.Size() <= 2:
-		if text, err := root.ReadFile(p.name); err == nil && (len(text) == 0 || string(text) == ".\n") {
-			root.Remove(p.name)
+		if text, err := root.ReadFile(name); err == nil && (len(text) == 0 || string(text) == ".\n") {
+			root.Remove(name)
 		}
 	}
 }
@@ -188,6 +212,7 @@ type taking struct {
 	mounts   []confine.Guard
 	pinned   map[spot]bool
 	standIns []spot
+	missing  []missing
 }
 
 func (t *taking) all() error {
@@ -305,7 +330,7 @@ func (t *taking) pin(dir string) error {
 	return nil
 }
 
-// standIn makes what is missing, and counts who needs it.
+// standIn notes what is missing, and who needs it.
 func (t *taking) standIn(name string, make func(string) error) error {
 	here := spot{t.root, name}
 	_, err := os.Lstat(t.path(name))
@@ -316,18 +341,35 @@ func (t *taking) standIn(name string, make func(string) error) error {
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
+	default:
+		t.missing = append(t.missing, missing{here, make})
 	}
-	if t.users[here] == 0 {
-		if err := t.list.add(here); err != nil {
-			return err
-		}
-	}
-	if err != nil {
-		if err := make(t.path(name)); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	t.users[here]++
 	t.standIns = append(t.standIns, here)
+	return nil
+}
+
+// missing is a stand-in to be made.
+type missing struct {
+	spot
+	make func(path string) error
+}
+
+// make makes what is missing, once it is listed.
+func (t *taking) make() error {
+	fresh := false
+	for _, here := range t.standIns {
+		fresh = fresh || t.users[here] == 0
+		t.users[here]++
+	}
+	if fresh {
+		if err := t.list.set(slices.Collect(maps.Keys(t.users))); err != nil {
+			return err
+		}
+	}
+	for _, m := range t.missing {
+		if err := m.make(filepath.Join(m.root, m.name)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
 	return nil
 }

@@ -129,26 +129,18 @@ func peek(path string) (names []spot, lives bool, err error) {
 	return names, lives, err
 }
 
-// add is called before a stand-in is made.
-func (l *list) add(p spot) error {
-	_, err := fmt.Fprintf(l.own, "%q %q\n", p.root, p.name)
-	return err
-}
-
-// set replaces what is listed.
+// set replaces what is listed. It is called before stand-ins are made, and
+// after they were removed.
 func (l *list) set(names []spot) error {
-	if err := l.own.Truncate(0); err != nil {
+	var text strings.Builder
+	for _, p := range names {
+		fmt.Fprintf(&text, "%q %q\n", p.root, p.name)
+	}
+	// Between the two it names what was and what is.
+	if _, err := l.own.WriteAt([]byte(text.String()), 0); err != nil {
 		return err
 	}
-	if _, err := l.own.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := l.add(name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.own.Truncate(int64(text.Len()))
 }
 
 // shared reports whether another program that runs has made it too.

@@ -67,7 +67,7 @@ func (h *Holder) launch(theirs *os.File) error {
 	}
 	h.words = os.NewFile(uintptr(words), "sandbox")
 	attr := &os.ProcAttr{
-		Dir: "/", Env: []string{}, Files: []*os.File{null, null, h.words, theirs}, Sys: namespaces(),
+		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []*os.File{null, null, h.words, theirs}, Sys: namespaces(),
 	}
 	started := make(chan error)
 	go func() {

@@ -76,6 +76,10 @@ func (h *holder) open() error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("start sandbox: it has no process numbers of its own")
 	}
+	// Our memory is also that of the first processes of commands.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("close memory: %w", err)
+	}
 	if err := raiseLoopback(); err != nil {
 		return err
 	}
@@ -113,13 +117,12 @@ func (h *holder) serve(o Order, fds []int) {
 	tell := fds[0]
 	r := &running{order: o, tell: os.NewFile(uintptr(tell), "command"), gone: make(chan struct{}), dirs: h.policy.Write, count: !h.facts.PidMax}
 	defer r.tell.Close()
-	pid, err := h.start(o, tell, fds[1:])
+	err := h.start(r, fds)
 	closeAll(fds[1:])
 	if err != nil {
 		r.refuse(err)
 		return
 	}
-	r.pid = pid
 	go r.reap()
 	orders := make(chan byte)
 	go r.listen(orders)
@@ -128,39 +131,43 @@ func (h *holder) serve(o Order, fds []int) {
 	r.tell.Write(append([]byte{reportDone, 0, 0, 0, 0, 0, 0, 0}, text...))
 }
 
-// start makes the first process of a command.
-func (h *holder) start(o Order, tell int, fds []int) (int, error) {
+// start makes the first process of a command. The first of fds is for its
+// reports.
+func (h *holder) start(r *running, fds []int) error {
+	o := r.order
 	// Sources lie above all numbers they are to get, so that none is lost.
 	above := 64
 	for _, n := range o.Fds {
 		above = max(above, n+1)
 	}
-	sources := append([]int{tell, h.null}, fds...)
+	sources := append([]int{h.null}, fds...)
 	high := make([]int, 0, len(sources))
 	defer func() { closeAll(high) }()
 	for _, fd := range sources {
 		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, above)
 		if err != nil {
-			return 0, fmt.Errorf("pass descriptors: %w", err)
+			return fmt.Errorf("pass descriptors: %w", err)
 		}
 		high = append(high, dup)
 	}
-	program, err := programScript(o, high[1], high[2:])
+	program, err := programScript(o, high[0], high[2:])
 	if err != nil {
-		return 0, err
+		return err
 	}
-	c := &child{
+	r.first = child{
 		flags:   unix.CLONE_NEWPID | unix.CLONE_NEWNS,
 		init:    h.initScript(o),
 		program: program,
-		tell:    uintptr(high[0]),
+		tell:    uintptr(high[1]),
 	}
-	return c.start()
+	r.pid, err = r.first.start()
+	return err
 }
 
 // running is a command of the holder's.
 type running struct {
 	order Order
+	first child
 	pid   int      // of its first process, in the holder's count
 	dirs  []string // that it may write
 	count bool     // processes are counted, not limited by the kernel

@@ -78,14 +78,24 @@ func (s *script) guard(list []Guard) {
 			root = g.Root
 			s.do("enter "+root, unix.SYS_CHDIR, s.text(root))
 		}
-		label := "protect " + g.Path
-		s.do(label, unix.SYS_OPENAT2, cwd, s.text(g.Path), how, unix.SizeofOpenHow).gives(0)
-		s.do(label, unix.SYS_OPEN_TREE, 0, empty, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH).takes(0, 0).gives(1)
+		label, name := "protect "+g.Path, s.text(g.Path)
+		const copied = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE
+		deep := strings.ContainsRune(g.Path, '/')
+		if deep {
+			s.do(label, unix.SYS_OPENAT2, cwd, name, how, unix.SizeofOpenHow).gives(0)
+			s.do(label, unix.SYS_OPEN_TREE, 0, empty, copied|unix.AT_EMPTY_PATH).takes(0, 0).gives(1)
+		} else {
+			s.do(label, unix.SYS_OPEN_TREE, cwd, name, copied|unix.AT_SYMLINK_NOFOLLOW).gives(1)
+		}
 		if g.Kind == ReadOnly {
 			s.do(label, unix.SYS_MOUNT_SETATTR, 0, empty, unix.AT_RECURSIVE|unix.AT_EMPTY_PATH, readOnly, sizeofMountAttr).takes(0, 1)
 		}
-		s.do(label, unix.SYS_MOVE_MOUNT, 0, empty, 0, empty, unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH).takes(0, 1).takes(2, 0)
-		s.do(label, unix.SYS_CLOSE, 0).takes(0, 0)
+		if deep {
+			s.do(label, unix.SYS_MOVE_MOUNT, 0, empty, 0, empty, unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH).takes(0, 1).takes(2, 0)
+			s.do(label, unix.SYS_CLOSE, 0).takes(0, 0)
+		} else {
+			s.do(label, unix.SYS_MOVE_MOUNT, 0, empty, cwd, name, unix.MOVE_MOUNT_F_EMPTY_PATH).takes(0, 1)
+		}
 		s.do(label, unix.SYS_CLOSE, 0).takes(0, 1)
 	}
 }
@@ -119,7 +129,6 @@ func (s *script) dropRights() {
 	s.do("drop rights", unix.SYS_PRCTL, unix.PR_SET_SECUREBITS, noRoot)
 	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	s.do("drop rights", unix.SYS_CAPSET, at(s, header), at(s, &[2]unix.CapUserData{}))
-	s.do("keep memory closed", unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	s.do("gain no rights", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 

@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"cmp"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -47,13 +48,36 @@ func (p *program) equal(k uint32, skip uint8) {
 // argument loads the low half of an argument.
 func (p *program) argument(n uint32) { p.load(offArgs + 8*n) }
 
-// rule is what happens to a system call. It is entered with nothing known of
-// the loaded word and must end in a verdict.
-func (p *program) rule(number uint32, body func(*program)) {
+// rule is what happens to a system call: code that ends in a verdict.
+type rule struct {
+	number uint32
+	code   []unix.SockFilter
+}
+
+func on(number uint32, body func(*program)) rule {
 	var b program
 	body(&b)
-	p.equal(number, uint8(len(b.code)))
-	p.code = append(p.code, b.code...)
+	return rule{number, b.code}
+}
+
+// search finds the rule of the loaded number by halves: the kernel runs the
+// program for nearly every call a command makes. rules are in order.
+func (p *program) search(rules []rule) {
+	if len(rules) <= 2 {
+		for _, r := range rules {
+			p.equal(r.number, uint8(len(r.code)))
+			p.code = append(p.code, r.code...)
+		}
+		p.give(verdictAllow)
+		return
+	}
+	half := len(rules) / 2
+	var low program
+	low.search(rules[:half])
+	p.emit(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, rules[half].number, 0, 1)
+	p.emit(unix.BPF_JMP|unix.BPF_JA, uint32(len(low.code)), 0, 0)
+	p.code = append(p.code, low.code...)
+	p.search(rules[half:])
 }
 
 // refused are the system calls that fail with EPERM: those that change the
@@ -113,18 +137,25 @@ func filter(network bool) []unix.SockFilter {
 		p.emit(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, foreignBit, 0, 1)
 		p.deny(unix.ENOSYS)
 	}
-	for _, n := range refused {
-		p.rule(n, func(b *program) { b.deny(unix.EPERM) })
-	}
-	for _, n := range legacyRefused {
-		p.rule(n, func(b *program) { b.deny(unix.EPERM) })
+	list := rules(network)
+	slices.SortFunc(list, func(a, b rule) int { return cmp.Compare(a.number, b.number) })
+	p.search(list)
+	return p.code
+}
+
+// rules are those for all calls that are not simply allowed.
+func rules(network bool) []rule {
+	var list []rule
+	add := func(number uint32, body func(*program)) { list = append(list, on(number, body)) }
+	for _, n := range slices.Concat(refused, legacyRefused) {
+		add(n, func(b *program) { b.deny(unix.EPERM) })
 	}
 	for _, n := range missing {
-		p.rule(n, func(b *program) { b.deny(unix.ENOSYS) })
+		add(n, func(b *program) { b.deny(unix.ENOSYS) })
 	}
-	p.rule(unix.SYS_CLONE, func(b *program) { b.refuseBits(0, cloneNamespaces) })
-	p.rule(unix.SYS_UNSHARE, func(b *program) { b.refuseBits(0, newNamespaces) })
-	p.rule(unix.SYS_IOCTL, func(b *program) {
+	add(unix.SYS_CLONE, func(b *program) { b.refuseBits(0, cloneNamespaces) })
+	add(unix.SYS_UNSHARE, func(b *program) { b.refuseBits(0, newNamespaces) })
+	add(unix.SYS_IOCTL, func(b *program) {
 		b.argument(1)
 		for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCCONS} {
 			b.equal(request, 1)
@@ -132,7 +163,7 @@ func filter(network bool) []unix.SockFilter {
 		}
 		b.give(verdictAllow)
 	})
-	p.rule(unix.SYS_SOCKET, func(b *program) {
+	add(unix.SYS_SOCKET, func(b *program) {
 		b.argument(0)
 		for _, f := range families(network) {
 			b.equal(f, 1)
@@ -143,10 +174,10 @@ func filter(network bool) []unix.SockFilter {
 		b.deny(unix.EAFNOSUPPORT)
 	})
 	for _, call := range slices.Concat(modes, legacyModes) {
-		p.rule(call.number, func(b *program) { b.refuseBits(call.mode, setID) })
+		add(call.number, func(b *program) { b.refuseBits(call.mode, setID) })
 	}
 	for _, call := range slices.Concat(opens, legacyOpens) {
-		p.rule(call.number, func(b *program) {
+		add(call.number, func(b *program) {
 			b.argument(call.flags)
 			b.and(unix.O_CREAT | tmpfile)
 			b.equal(0, 1)
@@ -154,8 +185,7 @@ func filter(network bool) []unix.SockFilter {
 			b.refuseBits(call.mode, setID)
 		})
 	}
-	p.give(verdictAllow)
-	return p.code
+	return list
 }
 
 // refuseBits refuses a call with any of these bits in an argument.

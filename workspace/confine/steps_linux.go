@@ -12,8 +12,8 @@ import (
 )
 
 // A step is one system call of a process between fork and exec. Such a
-// process is a copy of this program with one thread, in which nothing of the
-// Go runtime works any more: it can follow steps and nothing else.
+// process shares our memory and nothing else of Go: in it no other thread
+// runs, and nothing of the runtime works. It can follow steps.
 type step struct {
 	label    string // what it is for, in words
 	trap     uintptr
@@ -103,26 +103,46 @@ const reportSize = int(unsafe.Sizeof(report{}))
 // child is a process about to be made: it follows init as the first process
 // of its own numbers, forks, and its child follows program, the last step of
 // which executes the command.
+//
+// Sharing our memory saves copying it, which would cost more than all else. A
+// child therefore has a stack of its own, and it and its scripts must be kept
+// until it has ended.
 type child struct {
 	flags   uintptr // of clone
 	init    *script
 	program *script
 	tell    uintptr // descriptor for reports; above those that either script uses
-	actions [32]byte
-	mask    uint64
+	stack   []byte
+	actions [32]byte // the kernel's sigaction: default
+	all     uint64   // a mask of all signals
+	none    uint64
 	saved   uint64
 }
+
+// stackSize is ample: what runs on it is checked by the linker to need less
+// than 1 KiB.
+const stackSize = 16 << 10
+
+// spawn makes a process that runs live on that stack.
+//
+//go:noescape
+func spawn(flags, stack uintptr, c *child) (pid, errno uintptr)
+
+// vfork makes a process that shares memory and stack, and returns in it first.
+// It returns in the caller when that process has executed a program, or ended.
+func vfork(flags uintptr) (pid, errno uintptr)
 
 // start makes the process. It returns in the caller only.
 func (c *child) start() (int, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	c.stack = make([]byte, stackSize)
+	c.all = ^uint64(0)
 	syscall.ForkLock.Lock()
 	pid, errno := c.fork()
 	syscall.ForkLock.Unlock()
-	runtime.KeepAlive(c)
 	if errno != 0 {
-		return 0, fmt.Errorf("make process: %w", errno)
+		return 0, fmt.Errorf("make process: %w", syscall.Errno(errno))
 	}
 	return int(pid), nil
 }
@@ -134,13 +154,10 @@ func (c *child) start() (int, error) {
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func (c *child) fork() (uintptr, syscall.Errno) {
-	c.mask = ^uint64(0)
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.mask)), uintptr(unsafe.Pointer(&c.saved)), 8, 0, 0)
-	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, c.flags|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-	if errno == 0 && pid == 0 {
-		c.live()
-	}
+func (c *child) fork() (pid, errno uintptr) {
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.all)), uintptr(unsafe.Pointer(&c.saved)), 8, 0, 0)
+	top := (uintptr(unsafe.Pointer(&c.stack[0])) + stackSize - 64) &^ 15
+	pid, errno = spawn(c.flags|unix.CLONE_VM|uintptr(unix.SIGCHLD), top, c)
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.saved)), 0, 8, 0, 0)
 	return pid, errno
 }
@@ -151,15 +168,13 @@ func (c *child) fork() (uintptr, syscall.Errno) {
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func (c *child) live() {
+func live(c *child) {
 	for sig := uintptr(1); sig <= 64; sig++ {
 		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&c.actions)), 0, 8, 0, 0)
 	}
-	c.mask = 0
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.mask)), 0, 8, 0, 0)
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.none)), 0, 8, 0, 0)
 	c.follow(c.init)
-	// The caller goes on when the child has executed the program or ended.
-	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	pid, errno := vfork(unix.CLONE_VM | unix.CLONE_VFORK | uintptr(unix.SIGCHLD))
 	if errno == 0 && pid == 0 {
 		c.follow(c.program)
 		exit(127)
@@ -171,6 +186,16 @@ func (c *child) live() {
 	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, 0, c.tell-1, 0, 0, 0, 0)
 	syscall.RawSyscall6(unix.SYS_CLOSE_RANGE, c.tell+1, uintptr(^uint32(0)), 0, 0, 0, 0)
 	c.say(reportStarted, uint32(pid), "")
+	c.wait(pid)
+}
+
+// wait reaps until nothing is left, and tells how the program ended.
+//
+//go:noinline
+//go:nosplit
+//go:norace
+//go:nocheckptr
+func (c *child) wait(pid uintptr) {
 	for {
 		var status uint32
 		got, _, errno := syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&status)), unix.WALL, 0, 0, 0)
