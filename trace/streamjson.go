@@ -54,6 +54,7 @@ type StreamJSON struct {
 	models  map[string]*modelUsage
 	denials []denial
 	last    *oneloop.Message
+	pieces  *pieces
 }
 
 type denial struct {
@@ -89,7 +90,9 @@ func usageOnWire(u oneloop.Usage) wireUsage {
 
 // NewStreamJSON returns a sink that writes to w.
 func NewStreamJSON(w io.Writer, o StreamOptions) *StreamJSON {
-	return &StreamJSON{output: newOutput(w, o.Secrets), o: o, began: time.Now(), models: map[string]*modelUsage{}}
+	s := &StreamJSON{output: newOutput(w, o.Secrets), o: o, began: time.Now(), models: map[string]*modelUsage{}}
+	s.pieces = newPieces(s.hide)
+	return s
 }
 
 // line writes one object with the fields that every one has.
@@ -155,7 +158,7 @@ func (s *StreamJSON) Event(e oneloop.Event) {
 		}
 	}
 	if s.o.Only != ResultOnly {
-		s.show(e)
+		s.pieces.pass(e, s.show)
 	}
 }
 

@@ -7,9 +7,12 @@
 // fails the agent: the first error of its writer is kept for Err, and nothing
 // is written after it.
 //
-// Secrets of at least eight bytes are masked wherever they appear in one
-// piece. One that a model repeats arrives in pieces first, each an event of
-// its own, and is masked only in the message that follows.
+// Secrets of at least eight bytes are masked wherever they appear, also as they
+// stand in JSON, in addresses and in base64. One that arrives in pieces, each
+// an event of its own, is masked too: what could be its beginning is held back
+// until more comes, so that a piece may be written a little later, with the
+// next one. Secrets that are spelled otherwise, backwards for instance, are not
+// recognised.
 package trace
 
 import (
@@ -17,50 +20,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
 	"oneloop"
+	"oneloop/internal/mask"
 )
-
-// mask stands where a secret stood.
-const mask = "[masked]"
-
-// shortest is the length in bytes from which a secret is masked. A shorter one
-// is no secret, and hiding every "1" or "test" would spoil the record.
-const shortest = 8
 
 // output writes whole records and hides secrets in them.
 type output struct {
 	mu   sync.Mutex
 	w    io.Writer
-	hide *strings.Replacer // nil: nothing to hide
+	hide *mask.Mask
 	err  error
 }
 
 func newOutput(w io.Writer, secrets []string) *output {
-	o := &output{w: w}
-	var pairs []string
-	for _, s := range secrets {
-		if len(s) < shortest {
-			continue
-		}
-		pairs = append(pairs, s, mask)
-		if q := quoted(s); q != s {
-			pairs = append(pairs, q, mask) // as it stands inside JSON
-		}
-	}
-	if pairs != nil {
-		o.hide = strings.NewReplacer(pairs...)
-	}
-	return o
-}
-
-// quoted is s as it stands inside a JSON string.
-func quoted(s string) string {
-	b := encode(s)
-	return string(b[1 : len(b)-1])
+	return &output{w: w, hide: mask.New(secrets...)}
 }
 
 // write writes one record; the caller holds the lock.
@@ -68,11 +44,7 @@ func (o *output) write(record []byte) {
 	if o.err != nil {
 		return
 	}
-	if o.hide != nil {
-		_, o.err = o.hide.WriteString(o.w, string(record))
-		return
-	}
-	_, o.err = o.w.Write(record)
+	o.err = o.hide.Write(o.w, record)
 }
 
 // Err is the first error of the writer.
@@ -106,12 +78,15 @@ type Lines struct {
 	session string
 	seq     uint64
 	now     func() time.Time
+	pieces  *pieces
 }
 
 // NewLines returns a sink that writes to w. Secrets are masked wherever they
 // appear.
 func NewLines(w io.Writer, session string, secrets ...string) *Lines {
-	return &Lines{output: newOutput(w, secrets), session: session, now: time.Now}
+	l := &Lines{output: newOutput(w, secrets), session: session, now: time.Now}
+	l.pieces = newPieces(l.hide)
+	return l
 }
 
 // Event writes one event.
@@ -121,6 +96,10 @@ func (l *Lines) Event(e oneloop.Event) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.pieces.pass(e, l.event)
+}
+
+func (l *Lines) event(e oneloop.Event) {
 	if l.err != nil {
 		return
 	}
