@@ -449,3 +449,40 @@ func TestNoHooksChangeNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestAHookDoesNotGetOurKeys(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "canary-canary")
+	t.Setenv("COPY_OF_IT", "x canary-canary x")
+	t.Setenv("OTHER", "kept")
+	h := newHooked(t, one("PreToolUse", "", "env > dump; echo $OTHER > other"))
+	ws, err := workspace.Local(h.dir, workspace.LocalOptions{Secrets: []string{"canary-canary"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Workspace = ws
+	h.call("ls")
+	if dump, err := os.ReadFile(filepath.Join(h.dir, "dump")); err != nil || strings.Contains(string(dump), "canary") {
+		t.Errorf("it got %s, %v", dump, err)
+	}
+	if other, err := os.ReadFile(filepath.Join(h.dir, "other")); err != nil || string(other) != "kept\n" {
+		t.Errorf("another variable is %q, %v", other, err)
+	}
+}
+
+// Programs of the folder's own on PATH do not run in the place of bash.
+func TestAttackA14ABashInTheWorkspaceRunsNoHook(t *testing.T) {
+	h := newHooked(t, one("PreToolUse", "", "echo real > ran"))
+	put(t, h.dir, "bash", "#!/bin/sh\necho fake > ran\n")
+	if err := os.Chmod(filepath.Join(h.dir, "bash"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ws, err := workspace.Local(h.dir, workspace.LocalOptions{Env: []string{"PATH=.:" + h.dir + ":" + os.Getenv("PATH")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Workspace = ws
+	h.call("ls")
+	if ran, err := os.ReadFile(filepath.Join(h.dir, "ran")); err != nil || string(ran) != "real\n" {
+		t.Errorf("it was the %q, %v", ran, err)
+	}
+}

@@ -102,7 +102,7 @@ func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
 		return t, nil
 	}
 	if wide := tooWide(dir, o.Home); wide != "" {
-		t.ignore(t.Found, "%s in "+oneLine(dir)+" is ignored: "+wide+" is never trusted as a whole. Work in a folder of its own.")
+		t.ignore(t.Found, wide+" is never trusted as a whole. Work in a folder of its own.")
 		return t, nil
 	}
 	if o.Grant {
@@ -128,7 +128,7 @@ func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
 // ask puts the question about what is open.
 func (t *Trusted) ask(ctx context.Context, o TrustOptions, open []Finding) error {
 	if o.Ask == nil {
-		t.ignore(open, "%s is ignored: this folder is not trusted and nobody is there to ask. Use it with --trust.")
+		t.ignore(open, "this folder is not trusted and nobody is there to ask. Use it with --trust.")
 		return nil
 	}
 	question := o.Question
@@ -140,7 +140,7 @@ func (t *Trusted) ask(ctx context.Context, o TrustOptions, open []Finding) error
 		return context.Cause(ctx)
 	}
 	if err != nil || !answer.Allow {
-		t.ignore(open, "%s is ignored: it is not trusted.")
+		t.ignore(open, "you did not say that it is trusted.")
 		return nil
 	}
 	if err := trustStore(o.Store).add(t.Dir, open); err != nil {
@@ -150,7 +150,7 @@ func (t *Trusted) ask(ctx context.Context, o TrustOptions, open []Finding) error
 }
 
 // ignore keeps what is not to be used from being used, and says so.
-func (t *Trusted) ignore(list []Finding, format string) {
+func (t *Trusted) ignore(list []Finding, why string) {
 	t.Ignored = list
 	names := make([]string, len(list))
 	for i, f := range list {
@@ -159,7 +159,11 @@ func (t *Trusted) ignore(list []Finding, format string) {
 			names[i] += " (sets " + strings.Join(f.Items, ", ") + ")"
 		}
 	}
-	t.Notices = append(t.Notices, strings.Replace(format, "%s", strings.Join(names, ", "), 1))
+	verb := " is ignored: "
+	if len(names) > 1 {
+		verb = " are ignored: "
+	}
+	t.Notices = append(t.Notices, strings.Join(names, ", ")+verb+why)
 }
 
 // Has reports whether the folder brings name along, a path as in
