@@ -587,8 +587,8 @@ func TestTheSessionsDiffIsFromBeforeTheFirstChange(t *testing.T) {
 func TestOriginalsThatAreTooMuchForMemoryAreKeptWithoutAName(t *testing.T) {
 	dir := t.TempDir()
 	d := sit(t, tool.FilesOptions{SpillDir: dir})
-	big := strings.Repeat("0123456789abcde\n", 15<<20/16)
-	for i := range 4 {
+	big := strings.Repeat("0123456789abcde\n", 12<<20/16)
+	for i := range 3 {
 		name := fmt.Sprint("f", i)
 		d.put(name, fmt.Sprint("first ", i, "\n")+big)
 		d.works("Edit", d.edit(name, fmt.Sprint("first ", i), "changed"))
@@ -602,7 +602,7 @@ func TestOriginalsThatAreTooMuchForMemoryAreKeptWithoutAName(t *testing.T) {
 			t.Errorf("%s: %+v", x.Path, x)
 		}
 	}
-	if len(diff) != 4 {
+	if len(diff) != 3 {
 		t.Errorf("%d files", len(diff))
 	}
 }
