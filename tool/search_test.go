@@ -321,6 +321,9 @@ func content(r *rand.Rand) string {
 	if r.IntN(2) == 0 && text != "" {
 		text += "\n"
 	}
+	if text == "" {
+		return text // of a file that is a mark and nothing else, rg finds a line
+	}
 	switch r.IntN(10) {
 	case 0:
 		return strings.ReplaceAll(text, "\n", "\r\n")

@@ -14,7 +14,11 @@ type Glob struct {
 	plain string // the whole, when it has nothing special
 	end   string // when it is "*" and this
 	bytes bool   // "?" is a byte, as for git, and not a character
+	text  string // the pattern
 }
+
+// String is the pattern.
+func (g *Glob) String() string { return g.text }
 
 // part is what stands between two slashes.
 type part struct {
@@ -35,8 +39,8 @@ func NewGlob(text string) (Glob, error) {
 const special = `*?[\`
 
 func compile(text string, bytewise bool) (Glob, bool) {
-	g := Glob{bytes: bytewise}
 	text = slashes(text)
+	g := Glob{bytes: bytewise, text: text}
 	switch {
 	case len(text) > longest:
 		return g, false
