@@ -22,6 +22,10 @@ func TestMain(m *testing.M) {
 	}
 	workspace.Helper()
 	if job := os.Getenv("WORKSPACE_TEST_JOB"); job != "" {
+		if special, ok := jobs[job]; ok {
+			fmt.Println(special())
+			os.Exit(1)
+		}
 		os.Exit(runJob(job))
 	}
 	if dir := os.Getenv("WORKSPACE_TEST_REPLACE"); dir != "" {

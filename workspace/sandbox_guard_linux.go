@@ -136,6 +136,7 @@ func (g *guards) release(standIns []spot) []string {
 // drop removes stand-ins that no command needs any more, the last made first.
 func (g *guards) drop(standIns []spot) error {
 	var free []spot
+	before := len(g.users)
 	for _, here := range slices.Backward(standIns) {
 		if g.users[here]--; g.users[here] > 0 {
 			continue
@@ -146,7 +147,7 @@ func (g *guards) drop(standIns []spot) error {
 		}
 	}
 	remove(free)
-	if len(free) == 0 {
+	if len(g.users) == before {
 		return nil
 	}
 	return g.list.set(slices.Collect(maps.Keys(g.users)))

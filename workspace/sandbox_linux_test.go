@@ -65,7 +65,7 @@ func TestSandboxAsAnOrdinaryUser(t *testing.T) {
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, "WORKSPACE_TEST_SOURCE=" + home}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
-	if passed := strings.Count(string(out), "\n--- PASS: TestSandbox"); err != nil || passed < 8 {
+	if passed := strings.Count(string(out), "\n--- PASS: TestSandbox"); err != nil || passed < 15 {
 		t.Errorf("%v, %d tests passed:\n%s", err, passed, out)
 	}
 }

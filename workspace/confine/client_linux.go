@@ -110,7 +110,7 @@ func namespaces() *syscall.SysProcAttr {
 		return attr
 	}
 	// An ordinary user loses its rights in the namespaces at exec otherwise.
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
 	return attr
 }
 
@@ -181,7 +181,10 @@ func (h *Holder) death(err error) error {
 // Ended is closed when the holder has ended, and with it all commands.
 func (h *Holder) Ended() <-chan struct{} { return h.ended }
 
-// Close ends the holder and everything in it.
+// Kill ends the holder and everything in it, and does not wait for it.
+func (h *Holder) Kill() { h.process.Kill() }
+
+// Close ends the holder and everything in it, and waits until it has ended.
 func (h *Holder) Close() error {
 	h.sending.Lock()
 	defer h.sending.Unlock()

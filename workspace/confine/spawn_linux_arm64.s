@@ -1,10 +1,14 @@
 #include "textflag.h"
 
-// func spawn(flags, stack uintptr, c *child) (pid, errno uintptr)
-TEXT ·spawn(SB),NOSPLIT|NOFRAME,$0-40
+// func spawn(flags, stack, entry uintptr, c *child) (pid, errno uintptr)
+//
+// entry is called as Go calls it, not by the name it has here: the wrapper
+// that the name stands for enters the race detector, where there is one.
+TEXT ·spawn(SB),NOSPLIT|NOFRAME,$0-48
 	MOVD	flags+0(FP), R0
 	MOVD	stack+8(FP), R1
-	MOVD	c+16(FP), R9
+	MOVD	entry+16(FP), R10
+	MOVD	c+24(FP), R9
 	MOVD	ZR, R2
 	MOVD	ZR, R3
 	MOVD	ZR, R4
@@ -12,17 +16,17 @@ TEXT ·spawn(SB),NOSPLIT|NOFRAME,$0-40
 	SVC
 	CBZ	R0, child
 	TBNZ	$63, R0, failed
-	MOVD	R0, pid+24(FP)
-	MOVD	ZR, errno+32(FP)
+	MOVD	R0, pid+32(FP)
+	MOVD	ZR, errno+40(FP)
 	RET
 failed:
 	NEG	R0, R0
-	MOVD	ZR, pid+24(FP)
-	MOVD	R0, errno+32(FP)
+	MOVD	ZR, pid+32(FP)
+	MOVD	R0, errno+40(FP)
 	RET
 child:
-	MOVD	R9, 8(RSP)
-	CALL	·live(SB)
+	MOVD	R9, R0
+	CALL	(R10)
 	BRK
 
 // func vfork(flags uintptr) (pid, errno uintptr)

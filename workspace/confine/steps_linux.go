@@ -123,10 +123,10 @@ type child struct {
 // than 1 KiB.
 const stackSize = 16 << 10
 
-// spawn makes a process that runs live on that stack.
+// spawn makes a process that calls the function at entry with c, on that stack.
 //
 //go:noescape
-func spawn(flags, stack uintptr, c *child) (pid, errno uintptr)
+func spawn(flags, stack, entry uintptr, c *child) (pid, errno uintptr)
 
 // vfork makes a process that shares memory and stack, and returns in it first.
 // It returns in the caller when that process has executed a program, or ended.
@@ -138,8 +138,9 @@ func (c *child) start() (int, error) {
 	defer runtime.UnlockOSThread()
 	c.stack = make([]byte, stackSize)
 	c.all = ^uint64(0)
+	entry := live
 	syscall.ForkLock.Lock()
-	pid, errno := c.fork()
+	pid, errno := c.fork(**(**uintptr)(unsafe.Pointer(&entry)))
 	syscall.ForkLock.Unlock()
 	if errno != 0 {
 		return 0, fmt.Errorf("make process: %w", syscall.Errno(errno))
@@ -154,10 +155,10 @@ func (c *child) start() (int, error) {
 //go:nosplit
 //go:norace
 //go:nocheckptr
-func (c *child) fork() (pid, errno uintptr) {
+func (c *child) fork(entry uintptr) (pid, errno uintptr) {
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.all)), uintptr(unsafe.Pointer(&c.saved)), 8, 0, 0)
 	top := (uintptr(unsafe.Pointer(&c.stack[0])) + stackSize - 64) &^ 15
-	pid, errno = spawn(c.flags|unix.CLONE_VM|uintptr(unix.SIGCHLD), top, c)
+	pid, errno = spawn(c.flags|unix.CLONE_VM|uintptr(unix.SIGCHLD), top, entry, c)
 	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&c.saved)), 0, 8, 0, 0)
 	return pid, errno
 }

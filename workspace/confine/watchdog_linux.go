@@ -23,8 +23,8 @@ type watchdog struct {
 	dirs    []string
 	count   bool // of processes
 	began   time.Time
-	free    []uint64      // bytes free below each of dirs when it began
-	nextDu  time.Time     // not before then are files counted again
+	free    []uint64      // bytes free below each of dirs, as far as they are its own affair
+	wrote   int64         // bytes that were written and left no trace
 	between time.Duration // until the next look at free space
 }
 
@@ -100,8 +100,9 @@ func ownMemory(pid int) int64 {
 	return (resident - shared) * int64(os.Getpagesize())
 }
 
-// disk looks at the free space, which costs nothing, and counts files only
-// when so much of it is gone.
+// disk looks at the free space and at how much was written, which costs little,
+// and counts files only when one of them tells that it may be too much: others
+// use the space too, and free it, and what was written may be gone again.
 func (w *watchdog) disk() string {
 	var used int64
 	for i, dir := range w.dirs {
@@ -109,21 +110,46 @@ func (w *watchdog) disk() string {
 			used = max(used, int64(w.free[i]-now))
 		}
 	}
+	wrote := w.written()
+	if used = max(used, wrote-w.wrote); used > w.limits.Disk {
+		used = 0
+		for _, dir := range w.dirs {
+			used += changedSince(dir, w.began)
+		}
+		for i, dir := range w.dirs {
+			w.free[i] = freeBytes(dir) + uint64(used)
+		}
+		w.wrote = wrote - used
+	}
 	w.plan(used)
-	if used <= w.limits.Disk || time.Now().Before(w.nextDu) {
-		return ""
+	if used > w.limits.Disk {
+		return fmt.Sprintf("the files it changed take %s, the limit is %s", size(used), size(w.limits.Disk))
 	}
-	start := time.Now()
-	var grown int64
-	for _, dir := range w.dirs {
-		grown += changedSince(dir, w.began)
-	}
-	if grown > w.limits.Disk {
-		return fmt.Sprintf("the files it changed take %s, the limit is %s", size(grown), size(w.limits.Disk))
-	}
-	// Somebody else uses the space. Counting takes at most a tenth of the time.
-	w.nextDu = time.Now().Add(10 * time.Since(start))
 	return ""
+}
+
+// written is how many bytes all processes have sent to disks, those included
+// that have ended and were waited for.
+func (w *watchdog) written() int64 {
+	sum := writtenBy(w.pid)
+	for _, p := range descendants(w.pid) {
+		sum += writtenBy(p.pid)
+	}
+	return sum
+}
+
+func writtenBy(pid int) int64 {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "write_bytes: "); ok {
+			n, _ := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+			return n
+		}
+	}
+	return 0
 }
 
 func freeBytes(dir string) uint64 {

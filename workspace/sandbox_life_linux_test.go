@@ -1,0 +1,248 @@
+//go:build amd64 || arm64
+
+package workspace_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"oneloop/looptest"
+	"oneloop/workspace"
+)
+
+// until waits for what the system tells nobody about.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 10 s", what)
+		}
+	}
+}
+
+func TestSandboxServerIsReachableFromLaterCommands(t *testing.T) {
+	looptest.Census(t)
+	w := sandbox(t, workspace.SandboxOptions{})
+	serve := `echo hello > index.html; exec python3 -m http.server --bind 127.0.0.1 8123`
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not installed, so no server is started")
+	}
+	p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"bash", "-c", serve}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { p.Wait(); close(done) }()
+	out, exit := bash(t, w, 20*time.Second, `for i in $(seq 100); do if exec 3<>/dev/tcp/127.0.0.1/8123; then printf 'GET / HTTP/1.0\r\n\r\n' >&3; cat <&3; exit 0; fi 2>/dev/null; sleep 0.05; done; exit 1`)
+	if exit.Code != 0 || !strings.Contains(out, "hello") {
+		t.Errorf("%+v: %s", exit, out)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	<-done
+}
+
+func TestSandboxKeepsTemporaryFilesBetweenCommands(t *testing.T) {
+	w := sandbox(t, workspace.SandboxOptions{})
+	bash(t, w, 10*time.Second, "echo kept > /tmp/file; echo shared > /dev/shm/file")
+	if out, _ := bash(t, w, 10*time.Second, "cat /tmp/file /dev/shm/file; echo $TMPDIR"); out != "kept\nshared\n/tmp\n" {
+		t.Errorf("it reads %q", out)
+	}
+}
+
+// TestSandboxEndsWithTheAgent kills an agent that has no chance to clear up.
+func TestSandboxEndsWithTheAgent(t *testing.T) {
+	root, state := t.TempDir(), t.TempDir()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "WORKSPACE_TEST_JOB=sandbox", "ROOT="+root, "STATE="+state)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Both processes of the command hold this pipe.
+	r, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd.ExtraFiles = []*os.File{held}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	held.Close()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || line != "up\n" {
+		t.Fatalf("the agent's command says %q, %v", line, err)
+	}
+	if _, err := os.Lstat(filepath.Join(root, ".vscode")); err != nil {
+		t.Errorf("nothing stands in for the settings of an editor: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	r.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
+		t.Fatalf("a process outlived the agent: %v", err)
+	}
+	// The next one clears up what that left.
+	os.WriteFile(filepath.Join(root, ".envrc.mine"), nil, 0o600)
+	w := sandboxAt(t, root, workspace.SandboxOptions{State: state})
+	bash(t, w, 10*time.Second, "true")
+	left, err := os.ReadDir(root)
+	if err != nil || len(left) != 1 || left[0].Name() != ".envrc.mine" {
+		t.Errorf("left in the workspace: %v, %v", left, err)
+	}
+}
+
+// jobs are what the test binary does under a name.
+var jobs = map[string]func() error{"sandbox": sandboxJob}
+
+// sandboxJob is the agent that is killed.
+func sandboxJob() error {
+	w, err := workspace.Sandboxed(os.Getenv("ROOT"), workspace.SandboxOptions{State: os.Getenv("STATE")})
+	if err != nil {
+		return err
+	}
+	held := os.NewFile(3, "held")
+	p, err := w.Start(context.Background(), workspace.Cmd{
+		Argv: []string{"bash", "-c", "trap '' TERM; setsid sleep 300 & echo up; wait"}, Output: os.Stdout, Fds: map[int]*os.File{5: held},
+	})
+	if err != nil {
+		return err
+	}
+	held.Close()
+	exit, err := p.Wait()
+	return fmt.Errorf("it ended: %+v, %v", exit, err)
+}
+
+func TestSandboxThatIsKilledIsStartedAgainAndSaysSo(t *testing.T) {
+	looptest.Census(t)
+	w := sandbox(t, workspace.SandboxOptions{})
+	bash(t, w, 10*time.Second, "echo lost > /tmp/file")
+	p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"sleep", "300"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.KillHolder()
+	if _, err := p.Wait(); err == nil || !strings.Contains(err.Error(), "sandbox") {
+		t.Errorf("the command that ran in it ends with %v", err)
+	}
+	out, exit := bash(t, w, 10*time.Second, "cat /tmp/file")
+	if exit.Code == 0 || len(exit.Notes) != 1 || !strings.Contains(exit.Notes[0], "started again") {
+		t.Errorf("the next command: %+v %s", exit, out)
+	}
+	if _, exit := bash(t, w, 10*time.Second, "true"); len(exit.Notes) > 0 {
+		t.Errorf("the one after it: %+v", exit)
+	}
+}
+
+func TestSandboxOfAFolderThatWasReplacedIsStartedAgain(t *testing.T) {
+	base := t.TempDir()
+	root := filepath.Join(base, "root")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w := sandboxAt(t, root, workspace.SandboxOptions{})
+	bash(t, w, 10*time.Second, "echo old > file")
+	if err := os.RemoveAll(root); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"true"}}); !errors.Is(err, workspace.ErrNoRoot) {
+		t.Errorf("without a folder: %v", err)
+	}
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, exit := bash(t, w, 10*time.Second, "ls -A | grep -v '^[.]'; echo new > file"); out != "" || exit.Code != 0 {
+		t.Errorf("%+v: %q", exit, out)
+	}
+	if text, err := os.ReadFile(filepath.Join(root, "file")); string(text) != "new\n" {
+		t.Errorf("it wrote %q, %v", text, err)
+	}
+}
+
+func TestSandboxThatDoesNotWorkRunsNothing(t *testing.T) {
+	w := sandbox(t, workspace.SandboxOptions{Backend: "moon"})
+	var failed *workspace.SandboxError
+	if _, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"touch", "file"}}); !errors.As(err, &failed) {
+		t.Errorf("Start gives %v", err)
+	}
+	if err := w.Prepare(); !errors.As(err, &failed) {
+		t.Errorf("Prepare gives %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(w.Describe().Root, "file")); err == nil {
+		t.Error("the command was run")
+	}
+	for _, wide := range []string{"/", "/tmp", "/var"} {
+		if _, err := workspace.Sandboxed(wide, workspace.SandboxOptions{}); err == nil {
+			t.Errorf("%s was taken as a workspace", wide)
+		}
+	}
+}
+
+func TestSandboxProtectsWhatIsThereAndWhatIsNot(t *testing.T) {
+	w := sandbox(t, workspace.SandboxOptions{Protect: []string{"deep/er/rules"}})
+	root := w.Describe().Root
+	for name, text := range map[string]string{".vscode/settings.json": "mine", ".envrc": "mine"} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range []string{
+		"echo x > .vscode/settings.json", "rm -r .vscode", "mv .vscode x", "echo x > .vscode/new", "echo x > .envrc", "rm .envrc", "ln -sf x .envrc",
+		"mkdir .idea", "echo x > .mcp.json", "ln -s x .mcp.json", "rm .mcp.json", "echo x > deep/er/rules", "mv deep x", "mv deep/er x", "cp /bin/true .oneloop",
+	} {
+		if out, exit := bash(t, w, 10*time.Second, command); exit.Code == 0 {
+			t.Errorf("%s: it succeeded: %s", command, out)
+		}
+	}
+	if out, exit := bash(t, w, 10*time.Second, "cat .vscode/settings.json .envrc; echo x > deep/other; mkdir -p sub/.vscode"); exit.Code != 0 || out != "minemine" {
+		t.Errorf("%+v: %s", exit, out)
+	}
+	for _, name := range []string{".idea", ".mcp.json", ".oneloop", "deep/er"} {
+		if _, err := os.Lstat(filepath.Join(root, name)); err == nil {
+			t.Errorf("%s was left", name)
+		}
+	}
+}
+
+func TestSandboxStandInsAreSharedByCommandsAndPrograms(t *testing.T) {
+	root, state := t.TempDir(), t.TempDir()
+	one, two := sandboxAt(t, root, workspace.SandboxOptions{State: state}), sandboxAt(t, root, workspace.SandboxOptions{State: state})
+	ready := filepath.Join(root, "ready")
+	p, err := one.Start(t.Context(), workspace.Cmd{Argv: []string{"bash", "-c", "touch ready; until [ -e go ]; do sleep 0.01; done; mkdir .vscode && echo made; echo end"}, Output: &buffer{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the first command", func() bool { _, err := os.Lstat(ready); return err == nil })
+	for _, w := range []workspace.Workspace{one, two} {
+		bash(t, w, 10*time.Second, "true")
+		if _, err := os.Lstat(filepath.Join(root, ".vscode")); err != nil {
+			t.Error("a command that ended took away what one that runs needs")
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.Wait(); err != nil || exit.Code != 0 {
+		t.Errorf("%+v, %v", exit, err)
+	}
+	if info, err := os.Lstat(filepath.Join(root, ".vscode")); err == nil {
+		t.Errorf("left: %v", info.Mode())
+	}
+}
