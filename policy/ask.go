@@ -19,7 +19,7 @@ func (g *gate) nobody() string {
 
 // ask puts a call to the user, after those that were first. What was answered
 // meanwhile may decide it.
-func (g *gate) ask(ctx context.Context, call *oneloop.ToolUse, list []oneloop.Touch, first finding, emit func(oneloop.Event)) *denial {
+func (g *gate) ask(ctx context.Context, call *oneloop.ToolUse, list []oneloop.Touch, emit func(oneloop.Event)) *denial {
 	select {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
@@ -29,10 +29,7 @@ func (g *gate) ask(ctx context.Context, call *oneloop.ToolUse, list []oneloop.To
 	if context.Cause(ctx) != nil {
 		return ended(context.Cause(ctx))
 	}
-	found := first
-	if !first.hook { // a hook is not asked again
-		found = lifted(g.judge(g.Rules).call(call, list), g.mode(), g.isolation())
-	}
+	found := lifted(hooked(ctx, g.judge(g.Rules).call(call, list)), g.mode(), g.isolation())
 	switch found.tier {
 	case shell.Allow:
 		return nil

@@ -25,6 +25,7 @@ const (
 	byGuard                   // a file that matters later, or that holds secrets
 	byRule
 	byDanger // the danger list
+	byHook   // a program of the user's
 )
 
 // finding is what is thought of a call or of a part of it.
@@ -37,7 +38,6 @@ type finding struct {
 	part   string   // of a command it is about; empty: all of it
 	wants  []string // rules that would allow what is only asked for; empty: none would
 	danger string   // the danger list's own name of its rule
-	hook   bool     // a hook decided
 }
 
 // worse returns the stricter of two findings. What would allow both is what

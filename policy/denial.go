@@ -64,9 +64,6 @@ func denied(f finding) *denial {
 		what = fmt.Sprintf("Not run, none of the command: the part `%s` is denied", f.part)
 	}
 	by := "by the rule " + f.source()
-	if f.hook {
-		by = "by a hook"
-	}
 	return &denial{
 		reason: fmt.Sprintf("%s (%s)", f.about(), by),
 		text:   fmt.Sprintf("%s: %s (%s). No permission mode allows it. Do without it, or ask the user to change the rule.", what, f.reason, by),
@@ -83,6 +80,8 @@ func unasked(call *oneloop.ToolUse, f finding, why string) *denial {
 		if f.kind == byDefaultEdit {
 			tell += ", or allow all edits in the workspace with --permission-mode acceptEdits"
 		}
+	} else if f.kind == byHook {
+		tell = "tell the user what the hook said"
 	} else {
 		d.rule = bypass
 		tell = "tell the user that " + bypass + " allows it"

@@ -33,7 +33,7 @@ func (f finding) decision(in Isolation) Decision {
 }
 
 // Explain says what the rules decide about a call that touches what is listed.
-// It runs nothing. Mode, Ask and Hook do not count.
+// It runs nothing. Mode and Ask do not count.
 func Explain(o GateOptions, call *oneloop.ToolUse, touches ...oneloop.Touch) Decision {
 	g := &gate{GateOptions: o.placed()}
 	in := g.isolation()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,9 +37,6 @@ type GateOptions struct {
 	// Keep is where a rule goes that the user answers "always" with. Nil: it
 	// is kept for the session only.
 	Keep *Keep
-	// Hook is asked about every call that is not denied, with what is decided
-	// about it so far. Nil: nobody is.
-	Hook Hook
 }
 
 // Isolation is what confines commands.
@@ -66,12 +62,6 @@ type Keep struct {
 	Base string // as in [File]
 	Add  func(rule string) error
 }
-
-// Hook decides about a call beside the rules, for example by running a program
-// of the user's. It may make a decision stricter. A milder one counts only
-// where no rule and no list asked: a hook is no way around what somebody wrote.
-// An error denies the call; its text is told to the model.
-type Hook func(ctx context.Context, call *oneloop.ToolUse, so Decision) (Decision, error)
 
 // placed fills in what is empty.
 func (o GateOptions) placed() GateOptions {
@@ -167,11 +157,7 @@ func (g *gate) decide(ctx context.Context, call *oneloop.ToolUse, effect func(*o
 			return unreadable(call, err)
 		}
 	}
-	found := g.judge(g.Rules).call(call, list)
-	found, err := g.hooked(ctx, call, found, in)
-	if err != nil {
-		return &denial{reason: "a hook denied it: " + err.Error(), text: fmt.Sprintf("Not run: a hook of the user's denied this call: %v", err)}
-	}
+	found := hooked(ctx, g.judge(g.Rules).call(call, list))
 	if found.tier == shell.Deny {
 		return denied(found)
 	}
@@ -190,12 +176,12 @@ func (g *gate) decide(ctx context.Context, call *oneloop.ToolUse, effect func(*o
 	if g.Ask == nil || mode == DontAsk {
 		return unasked(call, found, g.nobody())
 	}
-	return g.ask(ctx, call, list, found, emit)
+	return g.ask(ctx, call, list, emit)
 }
 
 // lifted is a finding after what the mode and the sandbox make of it.
 func lifted(f finding, mode Mode, in Isolation) finding {
-	if f.tier != shell.Ask {
+	if f.tier != shell.Ask || f.kind == byHook {
 		return f
 	}
 	edit, command := f.kind == byDefaultEdit, f.kind == byDefaultRun
@@ -205,24 +191,26 @@ func lifted(f finding, mode Mode, in Isolation) finding {
 	return f
 }
 
-// hooked is a finding after the hook.
-func (g *gate) hooked(ctx context.Context, call *oneloop.ToolUse, f finding, in Isolation) (finding, error) {
-	if g.Hook == nil || f.tier == shell.Deny {
-		return f, nil
+// hookAnswer is what hooks say of a call whose context it is in: [asks] or
+// [allows], and why.
+type hookAnswer struct {
+	answer answer
+	reason string
+}
+
+type hookKey struct{}
+
+// hooked is a finding with what hooks said. A hook that allows counts only
+// where no rule and no list asked: it is no way around what somebody wrote.
+func hooked(ctx context.Context, f finding) finding {
+	h, _ := ctx.Value(hookKey{}).(hookAnswer)
+	switch {
+	case h.answer == asks && f.tier < shell.Deny:
+		return finding{tier: shell.Ask, kind: byHook, reason: "a hook wants the user to be asked: " + h.reason}
+	case h.answer == allows && f.tier == shell.Ask && f.kind < byGuard:
+		return finding{tier: shell.Allow, kind: byHook, reason: h.reason}
 	}
-	d, err := g.Hook(ctx, call, f.decision(in))
-	if err != nil {
-		return f, err
-	}
-	switch tier, known := tiers[d.Decision]; {
-	case !known:
-		return f, fmt.Errorf("it answered %q, which is no decision", d.Decision)
-	case tier > f.tier:
-		return finding{tier: tier, kind: byRule, rule: d.Rule, file: d.File, reason: cmp.Or(d.Reason, "a hook says so"), hook: true}, nil
-	case tier < f.tier && f.kind < byGuard:
-		return finding{tier: tier, kind: byRule, rule: d.Rule, file: d.File, reason: d.Reason, hook: true}, nil
-	}
-	return f, nil
+	return f
 }
 
 // onlyCommands reports whether commands are all that a call touches.

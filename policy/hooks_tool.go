@@ -16,9 +16,10 @@ import (
 // may deny it, change its input, or say whether it is to be asked for; then
 // the rules judge the call as it is now; PostToolUse hooks see what came out.
 //
-// A hook that denies is final. One that wants the user to be asked is refused
-// here, where nobody is. One that allows changes nothing: what the rules deny
-// stays denied.
+// A hook that denies is final. One that wants the user to be asked is obeyed
+// where the rules would have let the call run. One that allows keeps the user
+// from being asked about what no rule decides; what a rule or the danger list
+// denies or asks for stays so.
 func (h *Hooks) Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
 	gate := Gate(o)
 	if h == nil || len(h.List) == 0 {
@@ -45,7 +46,7 @@ func (h *Hooks) wrap(t oneloop.Tool) oneloop.Tool {
 			}
 		}
 		began := time.Now()
-		result, err := run(ctx, used, emit)
+		result, err := run(context.WithValue(ctx, hookKey{}, hookAnswer{before.answer, before.reason()}), used, emit)
 		if err != nil || result == nil {
 			return before.note(result), err
 		}
@@ -75,8 +76,6 @@ func (h *Hooks) before(ctx context.Context, call *oneloop.ToolUse, emit func(one
 		p.refusal.EndTurn = true
 	case v.answer == denies:
 		p.refusal = deniedBy(call, emit, "a hook denies it: "+v.reason())
-	case v.answer == asks:
-		p.refusal = unaskedBy(call, emit, v.reason())
 	}
 	if p.refusal != nil {
 		p.refusal = v.tellModel(p.refusal)
@@ -162,13 +161,6 @@ func replaced(r *oneloop.ToolResult, text string) *oneloop.ToolResult {
 func deniedBy(call *oneloop.ToolUse, emit func(oneloop.Event), reason string) *oneloop.ToolResult {
 	emit(oneloop.Denied{Call: call, Reason: oneLine(reason)})
 	return oneloop.ErrorResult("Not run: " + reason + "\nDo not try it in another way; do what the hook asks for, or tell the user.")
-}
-
-// unaskedBy answers a call that a hook wants the user to be asked about.
-func unaskedBy(call *oneloop.ToolUse, emit func(oneloop.Event), reason string) *oneloop.ToolResult {
-	emit(oneloop.Denied{Call: call, Reason: oneLine("a hook wants the user to be asked: " + reason), Nobody: true})
-	return oneloop.ErrorResult("Not run: a hook wants the user to be asked about this call, and nobody is there: " + reason +
-		"\nDo without it, or tell the user.")
 }
 
 func notStarted(err error) *oneloop.ToolResult {

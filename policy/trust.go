@@ -70,7 +70,8 @@ type TrustOptions struct {
 	Home  string // the user's home folder, which is never trusted as a whole; empty: there is none
 	Store string // the folder that keeps the answers, made when there is one to keep; empty: nothing is kept
 	More  []Finding
-	// Grant trusts everything without a question and keeps nothing.
+	// Grant trusts everything without a question and keeps nothing; see
+	// [Trusted.Approved].
 	Grant bool
 	Ask   oneloop.Ask // nil: nobody is there to answer
 	// Question words the question; nil: [TrustQuestion].
@@ -83,6 +84,8 @@ type Trusted struct {
 	Found   []Finding // all that there is
 	Ignored []Finding // that part of it which may not be used
 	Notices []string  // what the user should know, each one line
+
+	granted []string // names of what may be used by Grant alone
 }
 
 // Trust decides what of a folder may be used. It looks for what can run,
@@ -105,9 +108,6 @@ func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
 		t.ignore(t.Found, wide+" is never trusted as a whole. Work in a folder of its own.")
 		return t, nil
 	}
-	if o.Grant {
-		return t, nil
-	}
 	store := trustStore(o.Store)
 	var open []Finding
 	kept := store.read(dir)
@@ -118,6 +118,12 @@ func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
 		}
 		f.Changed = kept[f.Name] != ""
 		open = append(open, *f)
+	}
+	if o.Grant {
+		for _, f := range open {
+			t.granted = append(t.granted, f.Name)
+		}
+		return t, nil
 	}
 	if len(open) == 0 {
 		return t, nil
@@ -171,6 +177,16 @@ func (t *Trusted) ignore(list []Finding, why string) {
 func (t *Trusted) Has(name string) bool {
 	_, err := t.find(name)
 	return err == nil
+}
+
+// Approved reports whether the user said yes to name as it is. What may be used
+// only because Grant was given is not approved.
+func (t *Trusted) Approved(name string) bool { return t.Has(name) && !slices.Contains(t.granted, name) }
+
+// Remember keeps in a store, as in [TrustOptions], that name is trusted with
+// this content: the caller wrote it for the user.
+func (t *Trusted) Remember(store, name string, data []byte) error {
+	return trustStore(store).add(t.Dir, []Finding{FoundFile(name, Settings, data, nil)})
 }
 
 // Ignores reports whether something of this kind may not be used.

@@ -40,7 +40,8 @@ type Flags struct {
 	Effort         string
 	PermissionMode string
 	Sandbox        string
-	Trust          bool // use what the folder brings along without a question, this once
+	AllowedTools   string // rules that allow, separated by commas
+	Trust          bool   // use what the folder brings along without a question, this once
 }
 
 // Settings is what was decided. Printing it or turning it into JSON shows no
@@ -64,6 +65,10 @@ type Settings struct {
 
 	ConfigDir string `json:"config_dir"` // may not exist; empty: there is no place for it
 	StateDir  string `json:"state_dir"`  // can be written, and made (0700) if need be; empty: nothing is kept
+
+	// Permissions are the rules, file by file: of the flag, the user, the
+	// folder. [Load] has seen that they can be understood.
+	Permissions []policy.File `json:"permissions,omitempty"`
 
 	// Hooks are those of the user's settings, then those of the folder's.
 	Hooks []policy.HookCommand `json:"-"`
@@ -134,6 +139,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		l.model,
 		l.network,
 		l.permissions,
+		l.rules,
 		l.times,
 		l.language,
 	} {

@@ -165,9 +165,9 @@ func TestTheUsersSettingsCount(t *testing.T) {
 
 func TestUnknownKeysAreNamedAndPassedOver(t *testing.T) {
 	w := newWorld(t)
-	p := w.user("settings.json", `{"modle":"x","permissions":{"deny":["Bash(rm:*)"]},"Model":"y"}`)
+	p := w.user("settings.json", `{"modle":"x","permissions":{"denied":["Bash(rm:*)"]},"Model":"y"}`)
 	s := w.must()
-	wantNotice(t, s, p, "Model", "modle", "permissions.deny")
+	wantNotice(t, s, p, "Model", "modle", "permissions.denied")
 	if s.Model.Name != "" {
 		t.Errorf("the model is %v", s.Model)
 	}

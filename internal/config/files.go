@@ -18,8 +18,15 @@ import (
 type file struct {
 	path   string
 	values map[string]string
-	other  []string // keys that mean nothing here
+	rules  map[string][]string // by tier: "deny", "ask", "allow"
+	other  []string            // keys that mean nothing here
 	hooks  json.RawMessage
+	// approved says that the user said yes to the file as it is.
+	approved bool
+}
+
+func newFile(path string) *file {
+	return &file{path: path, values: map[string]string{}, rules: map[string][]string{}}
 }
 
 // text is a value of f, empty when f does not exist or does not set it.
@@ -79,6 +86,7 @@ func (l *loader) readProject() error {
 		if f == nil {
 			continue
 		}
+		f.approved = l.out.Trusted.Approved(name)
 		l.keepOut(f)
 		l.project = append(l.project, f)
 	}
@@ -119,7 +127,7 @@ func (l *loader) parseFile(path string, data []byte, err error) (*file, error) {
 		return nil, misconfigured(err, "%s cannot be read: %s; make it readable or move it away.", path, cause(err))
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	f := &file{path: path, values: map[string]string{}}
+	f := newFile(path)
 	if len(bytes.TrimSpace(data)) == 0 {
 		return f, nil
 	}
@@ -169,6 +177,14 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 			}
 			continue
 		}
+		if tier, is := strings.CutPrefix(key, "permissions."); is && isTier(tier) {
+			var list []string
+			if err := json.Unmarshal(raw, &list); err != nil {
+				return fmt.Errorf("%s:%d: %s must be a list of rules in quotes, as in [\"Bash(go test:*)\"]", f.path, lineOf(data, name), key)
+			}
+			f.rules[tier] = list
+			continue
+		}
 		key = strings.TrimSuffix(key, ".mode") // sandbox.mode
 		if _, known := keys[key]; !known {
 			f.other = append(f.other, key)
@@ -176,8 +192,7 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 		}
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
-			at := bytes.Index(data, []byte(`"`+name+`"`))
-			return fmt.Errorf("%s:%d: %s must be text in quotes", f.path, line(data, int64(at)), key)
+			return fmt.Errorf("%s:%d: %s must be text in quotes", f.path, lineOf(data, name), key)
 		}
 		f.values[key] = strings.TrimSpace(text)
 	}
@@ -193,6 +208,11 @@ func members(key string, raw json.RawMessage) (map[string]json.RawMessage, bool)
 	var inner map[string]json.RawMessage
 	err := json.Unmarshal(raw, &inner)
 	return inner, err == nil
+}
+
+// lineOf is the number of the first line that has a key of this name.
+func lineOf(data []byte, name string) int {
+	return line(data, int64(bytes.Index(data, []byte(`"`+name+`"`))))
 }
 
 // line is the number of the line that holds the byte at offset.

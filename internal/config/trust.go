@@ -23,12 +23,8 @@ func (l *loader) trust(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store := ""
-	if l.out.StateDir != "" {
-		store = filepath.Join(l.out.StateDir, "trust")
-	}
 	t, err := policy.Trust(ctx, policy.TrustOptions{
-		Dir: l.Dir, Home: l.home, Store: store, More: dotenv,
+		Dir: l.Dir, Home: l.home, Store: l.out.trustStore(), More: dotenv,
 		Grant: l.Flags.Trust, Ask: l.Ask, Question: l.Question,
 	})
 	if err != nil {
@@ -42,6 +38,14 @@ func (l *loader) trust(ctx context.Context) error {
 	}
 	l.out.Trusted = t
 	return nil
+}
+
+// trustStore is where it is kept what is trusted; empty: nowhere.
+func (s *Settings) trustStore() string {
+	if s.StateDir == "" {
+		return ""
+	}
+	return filepath.Join(s.StateDir, "trust")
 }
 
 // findDotenv reads the .env of the folder: the variables in it that count, and
