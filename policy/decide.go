@@ -120,8 +120,12 @@ func (r *Rule) kindOf(call *oneloop.ToolUse) bool {
 		Skill string `json:"skill"`
 		Name  string `json:"name"`
 	}
-	if json.Unmarshal(call.Input, &in) != nil {
-		return r.Tier > shell.Allow
+	err := json.Unmarshal(call.Input, &in)
+	switch r.tool {
+	case "Agent", "Task", "Skill":
+		if err != nil {
+			return r.Tier > shell.Allow
+		}
 	}
 	switch r.tool {
 	case "Agent", "Task":

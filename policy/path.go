@@ -55,8 +55,8 @@ func parsePath(text string, at place) (*pathPattern, error) {
 		}
 		roots, rest = []string{at.base}, text[1:]
 	default:
-		roots, rest = at.dirs, strings.TrimPrefix(text, "./")
-		if trimmed := strings.TrimSuffix(text, "/"); !strings.Contains(trimmed, "/") && trimmed != "." && trimmed != ".." {
+		roots = at.dirs
+		if name := strings.TrimSuffix(text, "/"); !strings.Contains(name, "/") && name != "." && name != ".." {
 			rest = "**/" + rest
 		}
 	}

@@ -82,10 +82,11 @@ func (c Case) touches(dir string) ([]oneloop.Touch, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		if led, err := follow(name); err == nil {
-			name = led
+		led, err := follow(name)
+		if err != nil {
+			return nil, fmt.Errorf("where %s leads cannot be told: %w", c.What, err)
 		}
-		return []oneloop.Touch{{Kind: kind, Name: name}}, nil
+		return []oneloop.Touch{{Kind: kind, Name: led}}, nil
 	}
 	switch {
 	case c.Tool == "Bash":

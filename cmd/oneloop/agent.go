@@ -84,7 +84,10 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	}
 
 	prof := p.profile(info.Root)
-	box, defs := p.tools(s, prof, ws, a)
+	box, defs, err := p.tools(s, prof, ws, a)
+	if err != nil {
+		return nil, &codeError{exitConfig, err}
+	}
 	for _, d := range defs {
 		a.offered = append(a.offered, d.Name)
 	}
@@ -110,15 +113,21 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 
 // tools are the agent's and what the model is told of them. What is written
 // here first is asked last: policy is outside of everything else.
-func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) (*oneloop.Toolbox, []oneloop.ToolDef) {
+func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) (*oneloop.Toolbox, []oneloop.ToolDef, error) {
 	box := &oneloop.Toolbox{Tools: s.tools, Aliases: prof.aliases}
 	if s.tools != nil {
-		return box, box.Defs()
+		return box, box.Defs(), nil
+	}
+	rules, err := policy.NewRules(policy.RuleOptions{Dir: a.dir, Home: p.home()}, p.settings.Permissions...)
+	if err != nil {
+		return nil, nil, err
 	}
 	bash := tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch})
-	gate := policy.Gate(policy.GateOptions{Mode: p.settings.Mode, Dir: a.dir, Home: p.home(), Isolation: p.isolation})
+	gate := policy.Gate(policy.GateOptions{
+		Mode: p.settings.Mode, Dir: a.dir, Home: p.home(), Rules: rules, Isolation: p.isolation, Keep: p.settings.Keep(a.dir),
+	})
 	box.Tools = []oneloop.Tool{gate(bash)}
-	return box, prof.defs(box)
+	return box, prof.defs(box), nil
 }
 
 // isolation is what confines commands. Only with --sandbox none each of them is
@@ -366,7 +375,8 @@ func (p *program) noted(ask oneloop.Ask) oneloop.Ask {
 func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
 	settings, err := config.Load(ctx, config.Input{
 		Flags: config.Flags{
-			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox, Trust: p.opts.trust,
+			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox,
+			AllowedTools: p.opts.allowed, Trust: p.opts.trust,
 		},
 		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)), Question: p.trustQuestion,
 	})

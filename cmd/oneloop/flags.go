@@ -16,6 +16,7 @@ import (
 // options are what the command line says.
 type options struct {
 	command string   // a reserved word, empty for a task or a conversation
+	words   []string // what follows the command
 	prompt  string   // the words that are not flags
 	force   bool     // -p or --: the words are a prompt whatever they are
 	given   bool     // there were words, maybe empty ones
@@ -35,6 +36,8 @@ type options struct {
 	partial      bool
 	mode         string
 	sandbox      string
+	allowed      string // rules
+	json         bool
 	trust        bool
 	trace        string // "" off, "-" stderr, else a file
 	yes          bool
@@ -71,6 +74,8 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.BoolVar(&o.partial, "include-partial-messages", false, "")
 	f.StringVar(&o.mode, "permission-mode", "", "")
 	f.StringVar(&o.sandbox, "sandbox", "", "")
+	f.StringVar(&o.allowed, "allowed-tools", "", "")
+	f.BoolVar(&o.json, "json", false, "")
 	f.BoolVar(&o.trust, "trust", false, "")
 	f.StringVar(&o.trace, "trace", "", "")
 	f.Lookup("trace").NoOptDefVal = "-"
@@ -130,7 +135,7 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 		return nil
 	}
 	if dash != 0 && slices.Contains(reserved, words[0]) {
-		o.command = words[0]
+		o.command, o.words = words[0], words[1:]
 		if len(words) > 1 && slices.Contains(alone, words[0]) {
 			return usagef(text.ExtraWords, words[0], strings.Join(words, " "))
 		}
@@ -165,6 +170,8 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 	switch {
 	case !slices.Contains(outputFormats, o.output):
 		return bad("--output-format", o.output, outputFormats...)
+	case o.json && o.command != "policy":
+		return usagef(words.FlagTogether, "--json", "policy")
 	case f.Changed("sandbox") && !slices.Contains(sandboxes, o.sandbox):
 		return bad("--sandbox", o.sandbox, sandboxes...)
 	case f.Changed("max-turns") && o.maxTurns < 1:

@@ -57,6 +57,8 @@ func run(args []string) int {
 		return p.print(fmt.Sprintf(p.words.Version, version(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH) + "\n")
 	case opts.command == "demo":
 		return p.end(p.demo)
+	case opts.command == "policy":
+		return p.end(p.policy)
 	case opts.command != "":
 		return p.fail(usagef(p.words.NotYet, opts.command))
 	}

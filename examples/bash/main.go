@@ -29,7 +29,7 @@ func main() {
 		log.Fatal(err)
 	}
 	root := ws.Describe().Root
-	gate := policy.Gate(policy.GateOptions{Dir: root})
+	gate := policy.Gate(policy.GateOptions{Mode: policy.Bypass, Dir: root})
 	tools := &oneloop.Toolbox{Tools: []oneloop.Tool{gate(tool.Bash(ws, tool.BashOptions{}))}}
 	system := "You work on the code in " + root + ". Do the work with the shell and keep talk short."
 	history := &oneloop.History{System: []oneloop.Block{&oneloop.Text{Text: system}}, Tools: tools.Defs()}

@@ -21,7 +21,7 @@ func main() {
 	check(err)
 	ws, err := workspace.Local(".", workspace.LocalOptions{})
 	check(err)
-	tools := &oneloop.Toolbox{Tools: []oneloop.Tool{policy.Gate(policy.GateOptions{})(tool.Bash(ws, tool.BashOptions{}))}}
+	tools := &oneloop.Toolbox{Tools: []oneloop.Tool{policy.Gate(policy.GateOptions{Mode: policy.Bypass})(tool.Bash(ws, tool.BashOptions{}))}}
 	history := &oneloop.History{Tools: tools.Defs()}
 	history.Append(context.Background(), oneloop.UserText(strings.Join(os.Args[1:], " ")))
 	check(oneloop.Run(context.Background(), model, tools, history, nil))

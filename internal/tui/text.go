@@ -21,6 +21,8 @@ type Text struct {
 	FlagValue       string // flag, value, what is possible
 	ReservedLater   string // the word typed, a command of a later version
 	ReservedWord    string // the word typed, the command meant
+	PolicyUsage     string
+	PolicyTested    string // cases, those decided otherwise
 	NotYet          string // command that this version does not have
 	EmptyPrompt     string
 	NoTerminal      string

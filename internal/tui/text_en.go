@@ -7,6 +7,9 @@ var english = Text{
   oneloop "task"         one task: the answer on stdout, progress on stderr;
                          what is piped into stdin is added to the task
   oneloop demo           watch the loop work, without a key
+  oneloop policy explain [--json] -- 'COMMAND'
+                         what the rules decide about it; also policy lint,
+                         policy test FILE
   oneloop version        version and platform
   oneloop help           this screen
 
@@ -29,6 +32,7 @@ Flags
                          with stream-json: the pieces of a message too
   --permission-mode M    default, acceptEdits, plan, dontAsk or bypassPermissions
                          (asks nothing; the danger list holds in every mode)
+  --allowed-tools RULES  allow these besides, e.g. "Bash(go test:*),Edit"
   --sandbox none         run commands without a sandbox
   --trust                use what the folder brings along (settings, hooks, .env, …) unasked
   --trace[=FILE]         show every request and reply, or write the events to FILE
@@ -50,6 +54,8 @@ Exit code
 	FlagValue:       "%s: %q will not do; possible: %s",
 	ReservedLater:   "%[1]q looks like %[2]q, which is kept for a command of a later version. To make it the task: oneloop -p %[1]q",
 	ReservedWord:    "%[1]q looks like the command %[2]q. Type `oneloop %[2]s` for that, or `oneloop -p %[1]q` to make it the task",
+	PolicyUsage:     "policy explain [--json] -- 'COMMAND', policy lint [--json], or policy test [--json] FILE",
+	PolicyTested:    "%d cases, %d decided otherwise",
 	NotYet:          "this version has no command %[1]q; `oneloop -p %[1]q` makes the word a task",
 	EmptyPrompt:     "the task is empty; say what to do: oneloop \"make the tests pass\"",
 	NoTerminal:      "no task and no terminal to talk at; give the task as an argument: oneloop \"make the tests pass\"",

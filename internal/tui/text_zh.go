@@ -7,6 +7,9 @@ var chinese = Text{
   oneloop "任务"         只做一件事：答案写到标准输出，过程写到标准错误；
                          管道送来的内容会附在任务后面
   oneloop demo           不用密钥，看循环怎样工作
+  oneloop policy explain [--json] -- '命令'
+                         规则怎样判定它；还有 policy lint 和
+                         policy test 文件
   oneloop version        版本和平台
   oneloop help           显示这一页
 
@@ -29,6 +32,7 @@ var chinese = Text{
                          配合 stream-json：同时给出消息的片段
   --permission-mode 模式 default、acceptEdits、plan、dontAsk 或 bypassPermissions
                          （不再询问；危险清单在任何模式下都有效）
+  --allowed-tools 规则   另外允许这些，例如 "Bash(go test:*),Edit"
   --sandbox none         不用沙箱，直接执行命令
   --trust                不询问，直接使用目录自带的设置、钩子、.env 等
   --trace[=文件]         显示每个请求和回复，或把事件写入文件
@@ -50,6 +54,8 @@ var chinese = Text{
 	FlagValue:       "%s 不能是 %q；可以是：%s",
 	ReservedLater:   "%[1]q 很像 %[2]q，那是留给以后版本的命令。要把它当作任务，请输入 oneloop -p %[1]q",
 	ReservedWord:    "%[1]q 很像命令 %[2]q。要运行命令，请输入 oneloop %[2]s；要把它当作任务，请输入 oneloop -p %[1]q",
+	PolicyUsage:     "policy explain [--json] -- '命令'，policy lint [--json]，或 policy test [--json] 文件",
+	PolicyTested:    "共 %d 条，%d 条的结果不同",
 	NotYet:          "这个版本没有 %[1]q 命令；要把这个词当作任务，请输入 oneloop -p %[1]q",
 	EmptyPrompt:     "任务是空的；请说明要做什么，例如：oneloop \"让测试通过\"",
 	NoTerminal:      "既没有任务，也没有可以对话的终端；请把任务写成参数：oneloop \"让测试通过\"",
