@@ -272,8 +272,8 @@ func TestNoCompoundWithADeniedPartIsAllowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"evil", "evil x", "/bin/evil x", `e"v"il`, `ev\il x`, "'evil' $x", "evil > y"}).Draw(t, "part")
 		for range rapid.IntRange(0, 4).Draw(t, "layers") {
-			wrap := rapid.SampledFrom([]string{"ls && %s", "ls; %s", "%s; ls", "ls || %s", "ls | %s", "%s | ls", "ls\n%s", "%s &", "(%s)", "{ %s; }", "! %s", "if ls; then %s; fi", "while ls; do %s\ndone", "for f in a b; do %s\ndone",
-				"echo $(%s)", "echo \"$(%s)\"", "cat <(%s)", "f() { %s\n}", "x=$(%s)", "time %s", "case x in x) %s\nesac", "echo ${a:-$(%s)}", "eval '%s'", "sh -c '%s'"}).Draw(t, "wrap")
+			wrap := rapid.SampledFrom([]string{"ls && %s", "ls; %s", "%s; ls", "ls || %s", "ls | %s", "%s | ls", "ls\n%s", "%s &", "( %s )", "{ %s; }", "! %s", "if ls; then %s; fi", "while ls; do %s\ndone", "for f in a b; do %s\ndone",
+				"echo $( %s )", "echo \"$( %s )\"", "cat <( %s )", "f() { %s\n}", "x=$( %s )", "time %s", "case x in x) %s\nesac", "echo ${a:-$( %s )}", "eval '%s'", "sh -c '%s'"}).Draw(t, "wrap")
 			if strings.Contains(wrap, "'") && strings.Contains(part, "'") || strings.Contains(part, "\n") && strings.Contains(wrap, "!") {
 				continue
 			}
@@ -306,7 +306,7 @@ func TestADeniedCommandAtTheEndOfManyStaysDenied(t *testing.T) {
 		}{{[]string{"deny Bash(evil:*)", "allow Bash"}, "deny"}, {nil, "ask"}, {[]string{"allow Bash(true)"}, "ask"}} {
 			began := time.Now()
 			got := policy.ExplainCommand(with(t, dir, c.rules...), many+"evil x")
-			if took := time.Since(began); got.Decision != c.want || took > 10*time.Second {
+			if took := time.Since(began); got.Decision != c.want || took > 30*time.Second {
 				t.Errorf("%d, %v: %+v after %v", n, c.rules, got, took)
 			}
 		}

@@ -192,7 +192,7 @@ func TestThousandsOfPartsAreAllSeenSoon(t *testing.T) {
 			command := strings.Repeat("true"+join, n) + "evil x"
 			began := time.Now()
 			a := shell.Analyse(command, here)
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("%d with %q took %v", n, join, took)
 			}
 			if a.ReadOnly() || !slices.ContainsFunc(a.Parts, func(part shell.Part) bool { return p.Match(part) == shell.Yes }) {
