@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -353,6 +354,20 @@ func TestTheAgentsOwnChangesAreNotSomebodyElses(t *testing.T) {
 	d.works("Bash", fields{"command": "rm f"})
 	d.works("Write", fields{"file_path": "f", "content": "again\n"})
 	d.has("f", "again\n")
+}
+
+func TestAChangeThatLeavesSizeAndTimeOfAFileIsSeen(t *testing.T) {
+	d := sit(t, tool.FilesOptions{})
+	now := time.Now().Add(time.Hour) // within the step of a coarse clock, so to say
+	for _, name := range []string{"f", "ref"} {
+		d.put(name, "a\n")
+		if err := os.Chtimes(filepath.Join(d.root, name), now, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.works("Read", fields{"file_path": "f"})
+	d.works("Bash", fields{"command": "printf b | dd of=f conv=notrunc 2>/dev/null; touch -r ref f"})
+	d.works("Edit", d.edit("f", "b", "c"))
 }
 
 func TestAnotherAgentOfTheSessionIsNotSomebodyElse(t *testing.T) {

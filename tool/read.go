@@ -32,7 +32,7 @@ const (
 	// lineWidth is how many characters of a line are shown.
 	lineWidth = 2000
 	// mostScan is how many bytes are read to find a line.
-	mostScan = 1 << 30
+	mostScan = 512 << 20
 )
 
 // Read is the tool that shows a file: text with numbered lines, or an image.

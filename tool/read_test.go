@@ -225,7 +225,7 @@ func TestWhatIsNoOrdinaryTextIsAnsweredInBoundedTimeAndMemory(t *testing.T) {
 		{"huge", 0, 0, true, "NUL bytes only (5,368,709,120 bytes)"},
 		{"huge.log", 0, 0, true, "has 5,368,709,120 bytes, too many to be shown as a whole"},
 		{"huge.log", 9999, 2, false, "9999\ta line of a log\n10000\ta line of a log\n[lines 9999 to 10000; go on with offset 10001]"},
-		{"huge.log", 20_000, 2, true, "not within the first 1,073,741,824 bytes (which hold 10000 lines)"},
+		{"huge.log", 20_000, 2, true, "not within the first 536,870,912 bytes (which hold 10000 lines)"},
 		{"circle", 0, 0, true, "circle"},
 		{"zero", 0, 0, true, "outside the workspace"},
 		{"/dev/zero", 0, 0, true, "outside the workspace"},
@@ -239,7 +239,7 @@ func TestWhatIsNoOrdinaryTextIsAnsweredInBoundedTimeAndMemory(t *testing.T) {
 				in["limit"] = c.limit
 			}
 			var r *oneloop.ToolResult
-			within(t, 5*time.Second, func() {
+			within(t, 20*time.Second, func() { // a second on an idle machine
 				if used := peak(func() { r = d.ask("Read", in) }); used > 60<<20 {
 					t.Errorf("%d MiB of memory were used", used>>20)
 				}
