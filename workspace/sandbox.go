@@ -1,8 +1,10 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 )
 
@@ -44,6 +46,13 @@ type SandboxOptions struct {
 	// into the workspace while commands run, so that the next one can remove
 	// it after a crash. Empty: one in the system's temporary folder.
 	State string
+	// Dial connects to a host that a command wants to reach, or says in its
+	// error, which the command is shown, why not. host is a name in lower case
+	// or an address, checked for its form only: what it stands for, and
+	// whether that may be reached, is for Dial to find out. Nil: no network.
+	//
+	// Commands are told of it as of an HTTP proxy, by the usual variables.
+	Dial func(ctx context.Context, network, host string, port int) (net.Conn, error)
 	// Limits of each command.
 	Limits SandboxLimits
 	// Backend is the only one to be used. Empty: the strongest that works.

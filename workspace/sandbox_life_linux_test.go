@@ -221,6 +221,18 @@ func TestSandboxProtectsWhatIsThereAndWhatIsNot(t *testing.T) {
 	}
 }
 
+func TestSandboxCanBeReadOnly(t *testing.T) {
+	w := sandbox(t, workspace.SandboxOptions{Dirs: []string{t.TempDir()}})
+	bash(t, w, 10*time.Second, "echo text > file; mkdir sub")
+	out, _ := bash(t, w.ReadOnly(), 10*time.Second, "cat file; echo x > file; echo x > new; rm file; echo x > sub/new; echo x > "+w.Describe().Dirs[0]+"/new; echo x > /tmp/new && cat /tmp/new; ls -A")
+	if strings.Count(out, "Read-only file system") != 5 || !strings.HasPrefix(out, "text\n") || !strings.HasSuffix(out, "x\nfile\nsub\n") {
+		t.Errorf("it prints %s", out)
+	}
+	if out, exit := bash(t, w, 10*time.Second, "cat file; echo new > file"); exit.Code != 0 || out != "text\n" {
+		t.Errorf("the other one: %+v %s", exit, out)
+	}
+}
+
 func TestSandboxStandInsAreSharedByCommandsAndPrograms(t *testing.T) {
 	root, state := t.TempDir(), t.TempDir()
 	one, two := sandboxAt(t, root, workspace.SandboxOptions{State: state}), sandboxAt(t, root, workspace.SandboxOptions{State: state})

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,6 +35,7 @@ type SandboxWorkspace struct {
 	mu     sync.Mutex // held while a holder starts
 	holder *confine.Holder
 	ident  fs.FileInfo // of the root, when the holder started
+	proxy  *proxy
 	status SandboxStatus
 	fault  error // why none works; it is not tried again
 	closed bool
@@ -65,7 +67,11 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	if w.guards, err = newGuards(roots, local.files.home, opts.State, opts.Protect); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	w.status = SandboxStatus{Network: "off", Write: w.policy.Write, Hidden: len(w.policy.Hide)}
+	network := "off"
+	if opts.Dial != nil {
+		network = "proxy"
+	}
+	w.status = SandboxStatus{Network: network, Write: w.policy.Write, Hidden: len(w.policy.Hide)}
 	return w, nil
 }
 
@@ -148,17 +154,38 @@ func (w *SandboxWorkspace) Prepare() error {
 	return err
 }
 
+// ReadOnly is the same workspace, whose commands change nothing in it: they
+// write temporary files only. It shares the sandbox, so that servers started
+// by w are reached.
+func (w *SandboxWorkspace) ReadOnly() Workspace { return frozen{w} }
+
+// frozen is a sandbox whose folders are read-only for commands.
+type frozen struct{ *SandboxWorkspace }
+
+func (f frozen) Start(ctx context.Context, cmd Cmd) (Process, error) {
+	return f.start(ctx, cmd, confine.Order{Frozen: f.guards.roots})
+}
+
 // Close ends the sandbox and everything that runs in it.
 func (w *SandboxWorkspace) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
+	return errors.Join(w.end(), w.guards.close())
+}
+
+// end ends what open started.
+func (w *SandboxWorkspace) end() error {
 	var err error
 	if w.holder != nil {
 		err = w.holder.Close()
 		w.holder = nil
 	}
-	return errors.Join(err, w.guards.close())
+	if w.proxy != nil {
+		w.proxy.close()
+		w.proxy = nil
+	}
+	return err
 }
 
 var errClosed = errors.New("the workspace is closed")
@@ -178,8 +205,7 @@ func (w *SandboxWorkspace) open() (*confine.Holder, string, error) {
 		if note = w.spent(); note == "" {
 			return w.holder, "", nil
 		}
-		w.holder.Close()
-		w.holder = nil
+		w.end()
 	}
 	if !isDir(w.root) {
 		return nil, "", fmt.Errorf("%w: %s", ErrNoRoot, w.root)
@@ -193,6 +219,13 @@ func (w *SandboxWorkspace) open() (*confine.Holder, string, error) {
 		return nil, "", w.fault
 	}
 	w.holder = h
+	if h.Listener != nil {
+		w.proxy, err = serveProxy(h.Listener, h.Facts.Port, w.opts.Dial)
+		if err != nil {
+			w.end()
+			return nil, "", err
+		}
+	}
 	w.status.Backend, w.status.Weaker = BackendNS, h.Facts.Weaker
 	return h, note, nil
 }
@@ -220,6 +253,7 @@ func (w *SandboxWorkspace) try() (*confine.Holder, error) {
 		return nil, err
 	}
 	policy := w.policy
+	policy.Proxy = w.opts.Dial != nil
 	for _, path := range w.opts.Show {
 		if actual, err := realPath(path); err == nil {
 			policy.Show = append(policy.Show, actual)

@@ -24,5 +24,8 @@ func (w *SandboxWorkspace) Prepare() error { return &SandboxError{Err: ErrNoSand
 // Status says that there is none.
 func (w *SandboxWorkspace) Status() SandboxStatus { return SandboxStatus{} }
 
+// ReadOnly is w.
+func (w *SandboxWorkspace) ReadOnly() Workspace { return w }
+
 // Close does nothing.
 func (w *SandboxWorkspace) Close() error { return nil }

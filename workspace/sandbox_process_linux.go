@@ -23,6 +23,11 @@ import (
 // A Dir that is gone is replaced by the root, and Exit.Notes says so. When no
 // sandbox works nothing is run, and the error is a [*SandboxError].
 func (w *SandboxWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) {
+	return w.start(ctx, cmd, confine.Order{})
+}
+
+// start starts a command by an order that is complete but for what cmd says.
+func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Order) (Process, error) {
 	path, dir, env, err := w.place(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -35,7 +40,11 @@ func (w *SandboxWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) 
 	if note != "" {
 		notes = []string{note}
 	}
-	p, err := w.confined(ctx, holder, confine.Order{Path: path, Argv: cmd.Argv, Env: env, Dir: dir}, cmd)
+	if port := holder.Facts.Port; port != 0 {
+		env = mergeEnv(env, proxyEnv(port)...)
+	}
+	order.Path, order.Argv, order.Env, order.Dir = path, cmd.Argv, env, dir
+	p, err := w.confined(ctx, holder, order, cmd)
 	if err == nil {
 		p.notes = notes
 		return p, nil
@@ -44,7 +53,7 @@ func (w *SandboxWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) 
 		return nil, fmt.Errorf("start %s: %w: %s", cmd.Argv[0], ErrNoRoot, w.root)
 	}
 	if dir != w.root && !isDir(dir) {
-		order := confine.Order{Path: path, Argv: cmd.Argv, Env: mergeEnv(env, "PWD="+w.root), Dir: w.root}
+		order.Env, order.Dir = mergeEnv(env, "PWD="+w.root), w.root
 		if p, err = w.confined(ctx, holder, order, cmd); err == nil {
 			p.notes = append(notes, fmt.Sprintf("the folder %s is gone, so it ran in the workspace root %s", dir, w.root))
 			return p, nil
@@ -76,7 +85,8 @@ func (w *SandboxWorkspace) confined(ctx context.Context, h *confine.Holder, orde
 		err = syscall.EINVAL // as os.StartProcess has it
 	}
 	order.Limits = w.opts.Limits.confine()
-	if err == nil {
+	p.release = func() []string { return nil }
+	if err == nil && len(order.Frozen) == 0 {
 		order.Guard, p.release, err = w.guards.take()
 	}
 	if err == nil {

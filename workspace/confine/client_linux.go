@@ -20,7 +20,9 @@ import (
 
 // Holder is the agent's side of a holder. It is safe for concurrent use.
 type Holder struct {
-	Facts   Facts
+	Facts    Facts
+	Listener *os.File // on the loopback of commands, when the policy has one; the caller's to close
+
 	control int
 	sending sync.RWMutex // held for writing to close control
 	closed  bool
@@ -156,8 +158,12 @@ func (h *Holder) greet(p Policy) error {
 		return fmt.Errorf("start sandbox: %w", h.death(err))
 	}
 	var answer hello
-	if _, err := receive(h.control, &answer); err != nil {
+	fds, err := receive(h.control, &answer)
+	if err != nil {
 		return fmt.Errorf("start sandbox: %w", h.death(err))
+	}
+	if len(fds) == 1 {
+		h.Listener = os.NewFile(uintptr(fds[0]), "listener")
 	}
 	h.Facts = answer.Facts
 	if answer.Error != "" {

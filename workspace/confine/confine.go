@@ -26,6 +26,7 @@ type Policy struct {
 	Hide  []string // files and folders of which nothing is seen
 	Tmp   string   // the folder that is /tmp; empty: one in memory, gone with the holder
 	Size  int64    // bytes of each folder in memory; 0: half of the memory
+	Proxy bool     // there is a listener on the loopback of commands
 }
 
 // Order is one command.
@@ -33,10 +34,10 @@ type Order struct {
 	Path   string // of the program
 	Argv   []string
 	Env    []string
-	Dir    string  // absolute
-	Fds    []int   // the numbers that descriptors get in the command: output first, for 1 and 2
-	Guard  []Guard // what it may not change in folders that it may
-	Frozen bool    // it may not change them at all
+	Dir    string   // absolute
+	Fds    []int    // the numbers that descriptors get in the command: output first, for 1 and 2
+	Guard  []Guard  // what it may not change in folders that it may
+	Frozen []string // folders that it may not change at all
 	Limits Limits
 }
 
@@ -75,6 +76,7 @@ type Result struct {
 // Facts is what a holder found out about the system.
 type Facts struct {
 	Landlock int      // version; 0: there is none
+	Port     int      // of the listener, when there is one
 	PidMax   bool     // the number of processes is limited by the kernel also for root
 	Weaker   []string // what is weaker than it could be, in words
 }

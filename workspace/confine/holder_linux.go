@@ -44,6 +44,8 @@ type holder struct {
 	null    int
 	ruleset int // -1: no Landlock
 	filter  []unix.SockFilter
+
+	listener []int // for the agent, when there is one
 }
 
 func hold() int {
@@ -58,9 +60,10 @@ func hold() int {
 	if err != nil {
 		greeting.Error = err.Error()
 	}
-	if send(control, greeting) != nil || err != nil {
+	if send(control, greeting, h.listener...) != nil || err != nil {
 		return 1
 	}
+	closeAll(h.listener)
 	for {
 		var o Order
 		fds, err := receive(control, &o)
@@ -82,6 +85,11 @@ func (h *holder) open() error {
 	}
 	if err := raiseLoopback(); err != nil {
 		return err
+	}
+	if h.policy.Proxy {
+		if err := h.listen(); err != nil {
+			return fmt.Errorf("make the listener of the proxy: %w", err)
+		}
 	}
 	if err := prepare(h.policy); err != nil {
 		return err
@@ -106,6 +114,27 @@ func (h *holder) open() error {
 		h.facts.Weaker = append(h.facts.Weaker, "as root this kernel does not limit the number of processes; commands with too many are ended a moment later")
 	}
 	return nil
+}
+
+// listen makes the listener that the agent serves: what is connected to
+// inside is accepted outside.
+func (h *holder) listen() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	h.listener = []int{fd}
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return err
+	}
+	if err := unix.Listen(fd, 128); err != nil {
+		return err
+	}
+	at, err := unix.Getsockname(fd)
+	if v4, ok := at.(*unix.SockaddrInet4); ok {
+		h.facts.Port = v4.Port
+	}
+	return err
 }
 
 // serve runs one command to its end.

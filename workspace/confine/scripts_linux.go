@@ -16,9 +16,9 @@ func (h *holder) initScript(o Order) *script {
 	s := &script{steps: make([]step, 0, 160)}
 	s.mountProc(h.facts.PidMax, o.Limits.Processes)
 	s.guard(o.Guard)
-	if o.Frozen {
+	if len(o.Frozen) > 0 {
 		frozen := at(s, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-		for _, dir := range h.policy.Write {
+		for _, dir := range o.Frozen {
 			s.do("make "+dir+" read-only", unix.SYS_MOUNT_SETATTR, cwd, s.text(dir), unix.AT_RECURSIVE, frozen, sizeofMountAttr)
 		}
 	}

@@ -1,0 +1,169 @@
+//go:build amd64 || arm64
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	hosts "oneloop/internal/guard"
+)
+
+type dialFunc func(ctx context.Context, network, host string, port int) (net.Conn, error)
+
+// proxy is the way out for commands: an HTTP proxy that we serve on a listener
+// of theirs. It decides nothing but which spellings of a host are ones.
+type proxy struct {
+	dial   dialFunc
+	server *http.Server
+	web    *http.Transport
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// proxyEnv are the variables that programs look for a proxy in.
+func proxyEnv(port int) []string {
+	at := "http://127.0.0.1:" + strconv.Itoa(port)
+	const local = "localhost,127.0.0.1,::1"
+	return []string{
+		"HTTP_PROXY=" + at, "http_proxy=" + at, "HTTPS_PROXY=" + at, "https_proxy=" + at, "ALL_PROXY=" + at, "all_proxy=" + at,
+		"NO_PROXY=" + local, "no_proxy=" + local,
+	}
+}
+
+func serveProxy(file *os.File, port int, dial dialFunc) (*proxy, error) {
+	listener, err := net.FileListener(file)
+	file.Close()
+	if err != nil {
+		return nil, fmt.Errorf("start the proxy of the sandbox: %w", err)
+	}
+	p := &proxy{dial: dial}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.web = &http.Transport{
+		DialContext:         func(ctx context.Context, _, address string) (net.Conn, error) { return p.connect(ctx, address) },
+		DisableCompression:  true,
+		MaxIdleConnsPerHost: -1, // each request asks anew
+	}
+	p.server = &http.Server{
+		Handler:           p,
+		ReadHeaderTimeout: 30 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return p.ctx },
+	}
+	p.work.Go(func() { p.server.Serve(listener) })
+	return p, nil
+}
+
+// close ends all connections.
+func (p *proxy) close() {
+	p.cancel()
+	p.server.Close()
+	p.web.CloseIdleConnections()
+	p.work.Wait()
+}
+
+// connect gives a connection to a host and a port.
+func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
+	name, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	host, err := hosts.Host(name)
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil || port == 0 {
+		return nil, fmt.Errorf("%q is no port", service)
+	}
+	return p.dial(ctx, "tcp", host, int(port))
+}
+
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodConnect:
+		p.tunnel(w, r)
+	case r.URL.Scheme == "http" && r.URL.Host != "" && r.URL.User == nil:
+		p.forward(w, r)
+	default:
+		http.Error(w, "this is the proxy of the sandbox: it takes CONNECT, and http:// addresses", http.StatusBadRequest)
+	}
+}
+
+// tunnel connects and passes on bytes.
+func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	out, err := p.connect(r.Context(), r.Host)
+	if err != nil {
+		refuse(w, r.Host, err)
+		return
+	}
+	defer out.Close()
+	in, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "the connection cannot be taken over", http.StatusInternalServerError)
+		return
+	}
+	defer in.Close()
+	stop := context.AfterFunc(p.ctx, func() { in.Close(); out.Close() })
+	defer stop()
+	if _, err := io.WriteString(in, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() { pass(out, buffered) })
+	both.Go(func() { pass(in, out) })
+	both.Wait()
+}
+
+// pass copies one direction, and passes on its end.
+func pass(to net.Conn, from io.Reader) {
+	_, err := io.Copy(to, from)
+	half, ok := to.(interface{ CloseWrite() error })
+	if err != nil || !ok || half.CloseWrite() != nil {
+		to.Close()
+	}
+}
+
+// forward does one request of plain HTTP.
+func (p *proxy) forward(w http.ResponseWriter, r *http.Request) {
+	out := r.Clone(r.Context())
+	out.RequestURI = ""
+	out.Host = r.URL.Host
+	for _, name := range append(out.Header.Values("Connection"), "Connection", "Proxy-Connection", "Proxy-Authorization", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade") {
+		out.Header.Del(name)
+	}
+	answer, err := p.web.RoundTrip(out)
+	if err != nil {
+		refuse(w, r.URL.Host, err)
+		return
+	}
+	defer answer.Body.Close()
+	for name, values := range answer.Header {
+		if name != "Connection" && name != "Keep-Alive" && name != "Transfer-Encoding" {
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(answer.StatusCode)
+	if _, err := io.Copy(w, answer.Body); err != nil {
+		panic(http.ErrAbortHandler) // what was sent is not all
+	}
+}
+
+// refuse says why a host is not reached. Programs show the status line or the
+// text, some of them neither.
+func refuse(w http.ResponseWriter, host string, err error) {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op != "dial" {
+		err = op
+	}
+	http.Error(w, fmt.Sprintf("the sandbox does not connect to %s: %v", host, err), http.StatusForbidden)
+}
