@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"oneloop/workspace"
 )
 
 // HookEvent is the name of a moment at which hooks run.
@@ -57,6 +59,7 @@ type HookCommand struct {
 	Args    []string      // not nil: Command is a program that is run without a shell
 	Timeout time.Duration // 0: [DefaultHookTime]
 	Failure Failure       // 0: FailClosed where the event guards, else FailNoticed
+	If      string        // a rule: only for calls that it would be about; empty: all
 	Plain   bool          // runs outside of the sandbox
 	File    string        // the settings it is from
 
@@ -103,7 +106,7 @@ type hookGroup struct {
 
 // hookKeys are the settings of a hook that are understood. A hook that sets
 // others asks for something we would not do.
-var hookKeys = []string{"type", "command", "args", "shell", "timeout", "onFailure", "sandbox", "statusMessage"}
+var hookKeys = []string{"type", "command", "args", "shell", "timeout", "onFailure", "sandbox", "if", "statusMessage"}
 
 type hookSettings struct {
 	Type      string   `json:"type"`
@@ -113,6 +116,7 @@ type hookSettings struct {
 	Timeout   *float64 `json:"timeout"` // seconds
 	OnFailure string   `json:"onFailure"`
 	Sandbox   string   `json:"sandbox"`
+	If        string   `json:"if"`
 }
 
 // ParseHooks reads the hooks section of a settings file: an object of events,
@@ -204,7 +208,12 @@ func parseHook(event HookEvent, raw json.RawMessage, from HookSource) (HookComma
 	if s.Timeout != nil {
 		h.Timeout = time.Duration(*s.Timeout * float64(time.Second))
 	}
-	h.Command, h.Args, h.Plain = s.Command, s.Args, s.Sandbox == "none"
+	if s.If != "" {
+		if err := checkIf(event, s.If); err != nil {
+			return h, fmt.Errorf("its if cannot be used: %w", err)
+		}
+	}
+	h.Command, h.Args, h.If, h.Plain = s.Command, s.Args, s.If, s.Sandbox == "none"
 	return h, nil
 }
 
@@ -236,16 +245,19 @@ func matcher(text string) (func(string) bool, error) {
 	return re.MatchString, nil
 }
 
-// hooksFor lists the hooks of an event that are for a subject, each once.
-func hooksFor(list []HookCommand, event HookEvent, subject string) []HookCommand {
+// hooksFor lists the hooks that are for an occasion, each once.
+func hooksFor(list []HookCommand, o occasion, at workspace.Info) []HookCommand {
 	var out []HookCommand
 	seen := map[string]bool{}
 	for _, h := range list {
-		if h.Event != event || seen[h.key()] {
+		if h.Event != o.event || seen[h.key()] {
 			continue
 		}
 		// A prompt and the end of a turn have nothing to match.
-		if event != UserPromptSubmit && event != Stop && h.match != nil && !h.match(subject) {
+		if o.event != UserPromptSubmit && o.event != Stop && h.match != nil && !h.match(o.subject) {
+			continue
+		}
+		if !h.concerns(o, at) {
 			continue
 		}
 		seen[h.key()] = true

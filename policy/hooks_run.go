@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,18 +58,19 @@ const (
 	mostReason  = 10_000   // characters of one text for the model
 )
 
-// fire runs all hooks of an event that are for subject, side by side, and
-// gives what they come down to. Its error is the cause of ctx.
-func (h *Hooks) fire(ctx context.Context, event HookEvent, subject string, input map[string]any) (*verdict, error) {
-	v := &verdict{event: event}
-	if h == nil {
+// fire runs all hooks that are for an occasion, side by side, and gives what
+// they come down to. Its error is the cause of ctx.
+func (h *Hooks) fire(ctx context.Context, o occasion) (*verdict, error) {
+	v := &verdict{event: o.event}
+	if !h.has(o.event) {
 		return v, nil
 	}
-	list := hooksFor(h.List, event, subject)
+	at := h.Workspace.Describe()
+	list := hooksFor(h.List, o, at)
 	if len(list) == 0 {
 		return v, nil
 	}
-	payload, err := h.payload(event, input)
+	payload, err := h.payload(o, at.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -87,25 +89,32 @@ func (h *Hooks) fire(ctx context.Context, event HookEvent, subject string, input
 	return v, nil
 }
 
+func (h *Hooks) has(events ...HookEvent) bool {
+	return h != nil && slices.ContainsFunc(h.List, func(c HookCommand) bool { return slices.Contains(events, c.Event) })
+}
+
 // payload is what hooks read.
-func (h *Hooks) payload(event HookEvent, input map[string]any) ([]byte, error) {
+func (h *Hooks) payload(o occasion, root string) ([]byte, error) {
 	mode := Default
 	if h.Mode != nil {
 		mode = h.Mode()
 	}
 	all := map[string]any{
-		"session_id": h.Session, "transcript_path": h.Transcript, "cwd": h.Workspace.Describe().Root,
-		"permission_mode": mode.String(), "hook_event_name": string(event),
+		"session_id": h.Session, "transcript_path": h.Transcript, "cwd": root,
+		"permission_mode": mode.String(), "hook_event_name": string(o.event),
 	}
 	if h.Agent.ID != "" {
 		all["agent_id"], all["agent_type"] = h.Agent.ID, h.Agent.Type
 	}
-	maps.Copy(all, input)
+	if o.call != nil {
+		all["tool_name"], all["tool_input"], all["tool_use_id"] = o.call.Name, o.call.Input, o.call.ID
+	}
+	maps.Copy(all, o.input)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(all); err != nil {
-		return nil, fmt.Errorf("tell hooks of %s: %w", event, err)
+		return nil, fmt.Errorf("tell hooks of %s: %w", o.event, err)
 	}
 	return b.Bytes(), nil
 }

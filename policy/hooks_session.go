@@ -26,7 +26,7 @@ func (h *Hooks) emit(e oneloop.Event) {
 // lifecycle fires an event outside of calls and tells the user what hooks had
 // to say. An event that nothing can keep from happening has a no as a notice.
 func (h *Hooks) lifecycle(ctx context.Context, event HookEvent, subject string, input map[string]any) (*verdict, error) {
-	v, err := h.fire(ctx, event, subject, input)
+	v, err := h.fire(ctx, occasion{event: event, subject: subject, input: input})
 	if err != nil {
 		return nil, err
 	}

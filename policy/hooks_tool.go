@@ -19,7 +19,7 @@ import (
 // A hook that denies is final. One that wants the user to be asked is obeyed
 // where the rules would have let the call run. One that allows keeps the user
 // from being asked about what no rule decides; what a rule or the danger list
-// denies or asks for stays so.
+// denies or asks for stays so. The Ask of o is to be one that [Hooks.Ask] gave.
 func (h *Hooks) Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
 	gate := Gate(o)
 	if h == nil || len(h.List) == 0 {
@@ -29,9 +29,9 @@ func (h *Hooks) Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
 }
 
 func (h *Hooks) wrap(t oneloop.Tool) oneloop.Tool {
-	run, check := t.Run, t.Check
+	run, check, touches := t.Run, t.Check, touchesFunc(touchesOf(t))
 	t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
-		before, err := h.before(ctx, call, emit)
+		before, err := h.before(ctx, call, touches, emit)
 		if err != nil {
 			return notStarted(err), nil
 		}
@@ -46,11 +46,12 @@ func (h *Hooks) wrap(t oneloop.Tool) oneloop.Tool {
 			}
 		}
 		began := time.Now()
-		result, err := run(context.WithValue(ctx, hookKey{}, hookAnswer{before.answer, before.reason()}), used, emit)
+		inside := context.WithValue(withTouches(ctx, touches), hookKey{}, hookAnswer{before.answer, before.reason()})
+		result, err := run(inside, used, emit)
 		if err != nil || result == nil {
 			return before.note(result), err
 		}
-		return h.after(ctx, used, before.note(result), time.Since(began), emit)
+		return h.after(ctx, occasion{call: used, touches: touches}, before.note(result), time.Since(began), emit)
 	}
 	return t
 }
@@ -61,10 +62,8 @@ type preparedCall struct {
 	refusal *oneloop.ToolResult // the call does not run
 }
 
-func (h *Hooks) before(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*preparedCall, error) {
-	v, err := h.fire(ctx, PreToolUse, call.Name, map[string]any{
-		"tool_name": call.Name, "tool_input": call.Input, "tool_use_id": call.ID,
-	})
+func (h *Hooks) before(ctx context.Context, call *oneloop.ToolUse, touches touchesFunc, emit func(oneloop.Event)) (*preparedCall, error) {
+	v, err := h.fire(ctx, occasion{event: PreToolUse, subject: call.Name, call: call, touches: touches})
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +109,13 @@ func (v *verdict) tellModel(r *oneloop.ToolResult) *oneloop.ToolResult {
 }
 
 // after runs the hooks that see a result.
-func (h *Hooks) after(ctx context.Context, call *oneloop.ToolUse, r *oneloop.ToolResult, took time.Duration, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+func (h *Hooks) after(ctx context.Context, o occasion, r *oneloop.ToolResult, took time.Duration, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
 	if r.IsError {
 		return r, nil
 	}
-	v, err := h.fire(ctx, PostToolUse, call.Name, map[string]any{
-		"tool_name": call.Name, "tool_input": call.Input, "tool_use_id": call.ID,
-		"tool_response": map[string]any{"text": r.Text()}, "duration_ms": took.Milliseconds(),
-	})
+	o.event, o.subject = PostToolUse, o.call.Name
+	o.input = map[string]any{"tool_response": map[string]any{"text": r.Text()}, "duration_ms": took.Milliseconds()}
+	v, err := h.fire(ctx, o)
 	if err != nil {
 		return appended(r, "The hooks that were to see this result were interrupted."), nil
 	}
@@ -183,9 +181,7 @@ var errNobody = errors.New("nobody is there to answer")
 // A nil ask stays nil when there is no PermissionRequest hook; else its
 // questions end with an error if no hook answers them.
 func (h *Hooks) Ask(ask oneloop.Ask) oneloop.Ask {
-	if h == nil || !slices.ContainsFunc(h.List, func(c HookCommand) bool {
-		return c.Event == PermissionRequest || c.Event == Notification && ask != nil
-	}) {
+	if !h.has(PermissionRequest) && (ask == nil || !h.has(Notification)) {
 		return ask
 	}
 	return func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
@@ -212,11 +208,11 @@ func (h *Hooks) Ask(ask oneloop.Ask) oneloop.Ask {
 
 // request asks the hooks about a call the user would be asked about.
 func (h *Hooks) request(ctx context.Context, q oneloop.Question) (a oneloop.Answer, done bool, err error) {
-	input := map[string]any{
-		"tool_name": q.Call.Name, "tool_input": q.Call.Input, "tool_use_id": q.Call.ID,
-		"permission_suggestions": []any{}, // rules are the user's to choose
-	}
-	v, err := h.fire(ctx, PermissionRequest, q.Call.Name, input)
+	touches, _ := ctx.Value(touchesKey{}).(touchesFunc)
+	v, err := h.fire(ctx, occasion{
+		event: PermissionRequest, subject: q.Call.Name, call: q.Call, touches: touches,
+		input: map[string]any{"permission_suggestions": []any{}}, // rules are the user's to choose
+	})
 	if err != nil {
 		return a, false, err
 	}
