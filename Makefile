@@ -6,7 +6,7 @@ GO ?= go
 
 help:
 	@echo 'make demo    watch the loop work, without a key'
-	@echo 'make test    every test, with the race detector; installs gcc when root'
+	@echo 'make test    every test, with the race detector; installs gcc and rg when root'
 	@echo 'make build   bin/oneloop'
 	@echo 'make soak    the long tests in full numbers'
 	@echo 'make bench   timings, as ratios against bench/floor'
@@ -22,10 +22,11 @@ demo: build
 
 test:
 	@.ci/need bash git gcc
+	@.ci/need rg || echo 'without rg our search is not compared with it'
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
 
 soak:
-	@.ci/need bash git gcc
+	@.ci/need bash git gcc rg
 	ONELOOP_SOAK=1 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 90m ./...
 
 bench: build

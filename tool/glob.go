@@ -195,19 +195,40 @@ func (t *tree) find(ctx context.Context, patterns globs) ([]hit, []string) {
 
 // listed makes a result of files: the newest first, at most so many.
 func listed(t *tree, found []hit, limit int, notes []string, none string) *oneloop.ToolResult {
-	slices.SortFunc(found, newest)
 	var b strings.Builder
-	for _, h := range found[:min(limit, len(found))] {
+	for _, h := range newestOf(found, limit) {
 		b.WriteString(t.label(h.name) + "\n")
 	}
 	if len(found) == 0 {
 		b.WriteString(none + "\n")
 	}
-	if len(found) > limit {
+	if limit < len(found) {
 		notes = append(notes, fmt.Sprintf("%d of %s files are shown, the newest", limit, grouped(int64(len(found)))))
 	}
 	for _, n := range notes {
 		b.WriteString("[" + n + "]\n")
 	}
 	return oneloop.TextResult(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// newestOf are the newest files, in order. All of many need not be sorted for
+// the few that are shown.
+func newestOf(found []hit, limit int) []hit {
+	if len(found) > limit {
+		times := make([]int64, len(found))
+		for i, h := range found {
+			times[i] = h.at
+		}
+		slices.Sort(times)
+		oldest := times[len(times)-limit]
+		var kept []hit
+		for _, h := range found {
+			if h.at >= oldest {
+				kept = append(kept, h)
+			}
+		}
+		found = kept
+	}
+	slices.SortFunc(found, newest)
+	return found[:min(limit, len(found))]
 }

@@ -124,6 +124,8 @@ func (g *Glob) Match(path string) bool {
 		return path == g.plain
 	case g.end != "":
 		return strings.HasSuffix(path, g.end) && strings.IndexByte(path, '/') < 0
+	case len(g.parts) == 2 && g.parts[0].any && !g.parts[1].any:
+		return g.parts[1].match(path[strings.LastIndexByte(path, '/')+1:], g.bytes)
 	case len(g.parts) == 1 && !g.parts[0].any:
 		return strings.IndexByte(path, '/') < 0 && g.parts[0].match(path, g.bytes)
 	}
@@ -189,6 +191,9 @@ func (g *Glob) walk(path string) bool {
 func (p part) match(name string, bytewise bool) bool {
 	if p.plain {
 		return name == p.text
+	}
+	if p.text == "*" {
+		return true
 	}
 	pat := p.text
 	i, j := 0, 0 // in pat, in name
