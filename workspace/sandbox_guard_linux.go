@@ -52,6 +52,8 @@ type guards struct {
 	roots []string
 	names map[string][]string // for each root, besides those of git
 
+	wire tripwire
+
 	mu    sync.Mutex
 	list  *list
 	users map[spot]int // of each stand-in
@@ -60,7 +62,7 @@ type guards struct {
 // newGuards looks after the folders roots, the first of which is the
 // workspace. protect are further names in that.
 func newGuards(roots []string, home, state string, protect []string) (*guards, error) {
-	g := &guards{roots: roots, names: map[string][]string{}, users: map[spot]int{}, list: openList(state)}
+	g := &guards{roots: roots, wire: tripwire{roots: roots}, names: map[string][]string{}, users: map[spot]int{}, list: openList(state)}
 	for _, root := range roots {
 		for _, name := range guardedNames {
 			if name != ".git" {
@@ -112,7 +114,8 @@ func (g *guards) take() (mounts []confine.Guard, release func() []string, err er
 		g.drop(t.standIns)
 		return nil, nil, fmt.Errorf("protect files: %w", err)
 	}
-	return t.mounts, func() []string { return g.release(t.standIns) }, nil
+	g.wire.set(t.repositories)
+	return t.mounts, func() []string { return append(g.release(t.standIns), g.wire.check()...) }, nil
 }
 
 func (g *guards) release(standIns []spot) []string {
@@ -214,10 +217,13 @@ type taking struct {
 	pinned   map[spot]bool
 	standIns []spot
 	missing  []missing
+
+	repositories []string // that are mounted
 }
 
 func (t *taking) all() error {
 	if info, err := os.Lstat(t.path(".git")); err == nil {
+		t.repositories = append(t.repositories, t.path(".git"))
 		if !info.IsDir() {
 			t.mount(".git", confine.ReadOnly) // it leads to the folder proper
 		} else if err := t.git(".git", gitParts); err != nil {
