@@ -373,7 +373,10 @@ func (f *Files) changed(path string, v version, raw []byte) (refuse error, note 
 // takes note of all that follows.
 func (f *Files) save(path string, absent bool, old []byte, was version, raw []byte, form text.Form) (workspace.Replaced, error) {
 	r := f.shared
+	sum := make(chan uint64, 1)
+	go func() { sum <- maphash.Bytes(r.seed, raw) }() // beside the disk
 	done, err := f.ws.Files().Replace(path, raw, 0)
+	v := version{sum: <-sum, size: int64(len(raw)), form: form}
 	if err != nil {
 		return done, err
 	}
@@ -383,7 +386,6 @@ func (f *Files) save(path string, absent bool, old []byte, was version, raw []by
 		}
 		return r.shelf.put(old)
 	})
-	v := version{sum: maphash.Bytes(r.seed, raw), size: int64(len(raw)), form: form}
 	v.info, err = f.ws.Files().Stat(path)
 	v.looked = time.Now()
 	if err != nil {

@@ -233,24 +233,19 @@ type Change struct {
 // is that of the line it replaces or breaks, else that of the line before, else
 // that of the line after. Its error is an [*UnmappableError].
 func (d *Doc) Splice(changes []Change) ([]byte, error) {
-	size := len(d.Raw)
-	for _, c := range changes {
-		size += len(c.New)
-	}
-	out := make([]byte, 0, size)
+	parts := make([][]byte, 0, 2*len(changes)+1)
 	p := place{d: d, raw: d.BOM}
 	done := 0
 	for _, c := range changes {
 		from := p.to(c.From)
-		out = append(out, d.Raw[done:from]...)
 		added, err := d.encode(c)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, added...)
+		parts = append(parts, d.Raw[done:from], added)
 		done = p.to(c.To)
 	}
-	return append(out, d.Raw[done:]...), nil
+	return bytes.Join(append(parts, d.Raw[done:]), nil), nil
 }
 
 // Diff is the diff that the changes make, of which there is at least one.
