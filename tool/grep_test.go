@@ -40,6 +40,7 @@ func TestGrepFindsLines(t *testing.T) {
 			{in{"pattern": "needle", "output_mode": "content", "path": "a.go", "-B": 2, "-A": 1}, "a.go\n1-package a\n2:needle one\n3-x\n4-y\n5-z\n6:needle two\n7:last needle"},
 			{in{"pattern": "ne+dle|吧", "output_mode": "content", "path": "中文", "-o": true}, "中文/文件.txt\n1:needle\n1:吧"},
 			{in{"pattern": "^needle", "output_mode": "content", "type": "go"}, "a.go\n2:needle one\n6:needle two"},
+			{in{"pattern": "^needle$"}, "mark"},
 			{in{"pattern": "two$", "output_mode": "content"}, "a.go\n6:needle two"},
 			{in{"pattern": "needle", "-i": true, "glob": "**/*.md"}, ".hidden/h.md"},
 			{in{"pattern": "needle", "glob": "中文/*.{txt,md}"}, "中文/文件.txt"},
