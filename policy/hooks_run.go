@@ -37,8 +37,8 @@ type Hooks struct {
 	Model      string // its id
 	Agent      Subagent
 	Mode       func() Mode // nil: [Default]
-	// Emit gets what users should know of hooks that run outside of a call. Nil:
-	// nobody is told.
+	// Emit gets what users should know of hooks that run outside of a call,
+	// possibly from several goroutines at once. Nil: nobody is told.
 	Emit func(oneloop.Event)
 
 	mu      sync.Mutex

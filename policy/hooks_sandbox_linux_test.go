@@ -12,7 +12,7 @@ import (
 func TestHooksRunInTheSandboxOfTheirWorkspace(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	h := newHooked(t, one("PreToolUse", "", `cat > input; printf "from %s" "the hook" >&2; (echo x > `+outside+`) 2> refused; exit 2`))
-	ws, err := workspace.Sandboxed(h.dir, workspace.SandboxOptions{})
+	ws, err := workspace.Sandboxed(h.dir, workspace.SandboxOptions{State: t.TempDir()})
 	if err != nil {
 		t.Skip("no sandbox here: ", err)
 	}
