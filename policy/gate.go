@@ -22,6 +22,9 @@ type GateOptions struct {
 	// ModeNow is asked for the mode with every call, where it can change. Nil:
 	// it is Mode.
 	ModeNow func() Mode
+	// Workspace is the tools' own. Dir, Dirs, Home and Isolation are what it
+	// says of itself where they are empty.
+	Workspace workspace.Workspace
 	// Dir is where commands start: the root of the tools' workspace. Empty or
 	// relative: as seen from the working directory when Gate is called; where
 	// that cannot be found, the root folder, whose relative paths are judged
@@ -53,6 +56,14 @@ type Isolation struct {
 	Text string
 }
 
+// IsolationOf is what confines the commands of a workspace.
+func IsolationOf(info workspace.Info) Isolation {
+	if info.Sandbox == "" || info.Sandbox == "none" {
+		return Isolation{}
+	}
+	return Isolation{Sandboxed: true, Text: info.Sandbox + ", no network"}
+}
+
 func (i Isolation) String() string {
 	return cmp.Or(i.Text, map[bool]string{true: "sandboxed"}[i.Sandboxed], "no sandbox")
 }
@@ -66,6 +77,16 @@ type Keep struct {
 
 // placed fills in what is empty.
 func (o GateOptions) placed() GateOptions {
+	if o.Workspace != nil {
+		info := o.Workspace.Describe()
+		o.Dir, o.Home = cmp.Or(o.Dir, info.Root), cmp.Or(o.Home, info.Home)
+		if o.Dirs == nil {
+			o.Dirs = info.Dirs
+		}
+		if o.Isolation == nil {
+			o.Isolation = func() Isolation { return IsolationOf(o.Workspace.Describe()) }
+		}
+	}
 	if dir, err := filepath.Abs(o.Dir); err == nil { // of "": the working directory
 		o.Dir = dir
 	} else {

@@ -83,12 +83,6 @@ var tooWide = []string{"/", "/dev", "/proc", "/sys", "/run", "/tmp", "/var", "/v
 func (w *SandboxWorkspace) plan(env []string) error {
 	p := &w.policy
 	write := append([]string{w.root}, w.opts.Dirs...)
-	if w.opts.Cache != "" {
-		if err := os.MkdirAll(w.opts.Cache, 0o700); err != nil {
-			return err
-		}
-		write = append(write, w.opts.Cache)
-	}
 	for _, dir := range write {
 		actual, err := realPath(dir)
 		if err != nil {
@@ -254,6 +248,16 @@ func (w *SandboxWorkspace) try() (*confine.Holder, error) {
 	}
 	policy := w.policy
 	policy.Proxy = w.opts.Dial != nil
+	if w.opts.Cache != "" {
+		if err := os.MkdirAll(w.opts.Cache, 0o700); err != nil {
+			return nil, err
+		}
+		actual, err := realPath(w.opts.Cache)
+		if err != nil {
+			return nil, err
+		}
+		policy.Write = append(slices.Clone(policy.Write), actual)
+	}
 	for _, path := range w.opts.Show {
 		if actual, err := realPath(path); err == nil {
 			policy.Show = append(policy.Show, actual)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -37,6 +38,12 @@ type agent struct {
 	build   func() *session.Session // an agent like this one with an empty history
 	scratch string                  // of the run, outside the folder that is worked in
 	own     bool                    // Close removes scratch
+
+	ws      workspace.Workspace
+	box     *workspace.SandboxWorkspace // nil: commands are not confined
+	ready   sync.Once
+	waiting sync.WaitGroup
+	private func() (link string, err error) // makes scratch
 }
 
 // spec is what differs from one agent to another.
@@ -49,6 +56,7 @@ type spec struct {
 	// A child has these of the run it belongs to; the first agent makes them.
 	attach  tool.AttachFunc
 	scratch string
+	ws      workspace.Workspace // used where it is that of the folder
 }
 
 // newAgent wires an agent. Read from the bottom: a session over a model, tools
@@ -60,10 +68,18 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			a.Close()
 		}
 	}()
-	ws, err := workspace.Local(s.dir, workspace.LocalOptions{Secrets: p.settings.Secrets()})
-	if err != nil {
-		return nil, &codeError{exitConfig, err}
+	if s.attach == nil {
+		if s.attach, err = p.first(a); err != nil {
+			return nil, &codeError{exitConfig, err}
+		}
 	}
+	ws := s.ws
+	if ws == nil || ws.Describe().Root != s.dir {
+		if ws, err = p.open(a, s.dir); err != nil {
+			return nil, &codeError{exitConfig, err}
+		}
+	}
+	a.ws = ws
 	info := ws.Describe()
 	if info.Shell == "" {
 		return nil, &codeError{exitConfig, errors.New(p.words.NoBash)}
@@ -77,12 +93,6 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			return nil, &codeError{exitConfig, err}
 		}
 	}
-	if s.attach == nil {
-		if s.attach, err = p.first(a); err != nil {
-			return nil, &codeError{exitConfig, err}
-		}
-	}
-
 	prof := p.profile(info.Root)
 	box, defs, err := p.tools(s, prof, ws, a)
 	if err != nil {
@@ -95,7 +105,8 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	if err != nil {
 		return nil, &codeError{exitConfig, err}
 	}
-	m := model.Stall(adapter, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
+	m := a.prepared(adapter)
+	m = model.Stall(m, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
 	m = model.Pause(m, model.PauseOptions{})
 	m = model.Retry(m, p.retries())
 	m = model.Budget(m, a.ledger, p.modelName())
@@ -124,16 +135,77 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	}
 	bash := tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch})
 	gate := policy.Gate(policy.GateOptions{
-		Mode: p.settings.Mode, Dir: a.dir, Home: p.home(), Rules: rules, Isolation: p.isolation, Keep: p.settings.Keep(a.dir),
+		Mode: p.settings.Mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: p.ask, Keep: p.settings.Keep(a.dir),
 	})
 	box.Tools = []oneloop.Tool{gate(bash)}
 	return box, prof.defs(box), nil
 }
 
-// isolation is what confines commands. Only with --sandbox none each of them is
-// asked for that no rule and no table knows.
-func (p *program) isolation() policy.Isolation {
-	return policy.Isolation{Sandboxed: p.settings.Sandbox != "none", Text: "no sandbox"}
+// open opens the folder that is worked in. Its commands are confined unless
+// the user has said otherwise.
+func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
+	if p.settings.Sandbox == "none" {
+		return workspace.Local(dir, workspace.LocalOptions{Secrets: p.settings.Secrets()})
+	}
+	opts := workspace.SandboxOptions{
+		Secrets: p.settings.Secrets(), State: p.settings.StateDir, Cache: p.cache(dir),
+		Show: []string{a.scratch}, // long outputs, and the link to this program
+	}
+	if self, err := os.Executable(); err == nil {
+		opts.Show = append(opts.Show, self)
+	}
+	if p.settings.Sandbox != "auto" {
+		opts.Backend = p.settings.Sandbox
+	}
+	box, err := workspace.Sandboxed(dir, opts)
+	if errors.Is(err, workspace.ErrNoSandbox) {
+		return nil, fmt.Errorf("%w. %s", err, p.words.SandboxMissing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.box = box
+	return box, nil
+}
+
+// prepared starts the sandbox beside the first request, before anything of it
+// is needed. What goes wrong then is told by the first command.
+func (a *agent) prepared(m oneloop.Model) oneloop.Model {
+	if a.box == nil {
+		return m
+	}
+	return oneloop.ModelFunc(func(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+		return m.Generate(ctx, req, func(e oneloop.Event) {
+			if _, sent := e.(oneloop.RequestSent); sent {
+				a.ready.Do(func() { a.waiting.Go(a.prepare) })
+			}
+			emit(e)
+		})
+	})
+}
+
+// prepare makes what commands see of this program, and then the sandbox, which
+// shows it to them. The first command tells what went wrong.
+func (a *agent) prepare() {
+	if a.private != nil {
+		a.private()
+	}
+	a.box.Prepare()
+}
+
+// cache is where commands keep downloads and intermediate results: a folder of
+// their own for each workspace, for what one of them put there may run in the
+// next. Empty: nothing outlasts the run.
+func (p *program) cache(dir string) string {
+	home := p.variable("XDG_CACHE_HOME")
+	if !filepath.IsAbs(home) {
+		if home = p.home(); home == "" {
+			return ""
+		}
+		home = filepath.Join(home, ".cache")
+	}
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(home, "oneloop", fmt.Sprintf("%s-%x", filepath.Base(dir), sum[:6]))
 }
 
 // newID names a session: when it began, and something nobody else has.
@@ -160,22 +232,25 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 		return nil, fmt.Errorf("find a place for temporary files: %w; set TMPDIR to one that can be written", err)
 	}
 	a.scratch, a.own = filepath.Join(dir, fmt.Sprintf("oneloop-%016x", rand.Uint64())), true
-	var once sync.Mutex
-	var made *team.Broker
-	broker := func(emit func(oneloop.Event)) *team.Broker {
-		once.Lock()
-		defer once.Unlock()
-		if made == nil {
-			link, err := private(a.scratch)
-			if err != nil {
-				emit(oneloop.Notice{Text: fmt.Sprintf("%v. Commands run all the same: what is too long to show is lost, and a subtask needs oneloop on the PATH.", err)})
-			}
-			made = team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode})
-		}
-		return made
-	}
+	a.private = sync.OnceValues(func() (string, error) { return private(a.scratch) })
+	broker := sync.OnceValues(func() (*team.Broker, error) {
+		link, err := a.private()
+		return team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode}), err
+	})
+	var said, refused sync.Once
 	return func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (func(), error) {
-		return broker(emit).Attach(ctx, call, emit, cmd, clock)
+		b, err := broker()
+		if a.box != nil {
+			if none := a.box.Prepare(); none != nil {
+				refused.Do(func() { emit(oneloop.Notice{Text: none.Error() + ". " + p.words.SandboxMissing}) })
+			}
+		}
+		if err != nil {
+			said.Do(func() {
+				emit(oneloop.Notice{Text: fmt.Sprintf("%v. Commands run all the same: what is too long to show is lost, and a subtask needs oneloop on the PATH.", err)})
+			})
+		}
+		return b.Attach(ctx, call, emit, cmd, clock)
 	}, nil
 }
 
@@ -194,6 +269,10 @@ func (a *agent) Close() error {
 	var err error
 	if a.Session != nil {
 		err = a.Session.Close(context.Background())
+	}
+	a.waiting.Wait()
+	if a.box != nil {
+		err = errors.Join(err, a.box.Close())
 	}
 	if a.own {
 		err = errors.Join(err, os.RemoveAll(a.scratch))
@@ -249,7 +328,11 @@ func (p *program) profile(root string) profile {
 	if p.opts.tools == "bash" {
 		return seedProfile(root)
 	}
-	return defaultProfile(root)
+	confined := ""
+	if p.settings.Sandbox != "none" {
+		confined = inSandbox
+	}
+	return defaultProfile(root, confined)
 }
 
 func (p *program) maxTokens(prof profile) int {
@@ -295,7 +378,7 @@ func (p *program) checkTools() error {
 // with a history of its own and within its parent's limits.
 func (p *program) child(parent *agent) team.Run {
 	return func(ctx context.Context, t team.Task, emit func(oneloop.Event)) (string, error) {
-		a, err := p.newAgent(spec{dir: t.Dir, ledger: parent.ledger.Child(budget.Limits{}), attach: t.Broker.Attach, scratch: parent.scratch})
+		a, err := p.newAgent(spec{dir: t.Dir, ledger: parent.ledger.Child(budget.Limits{}), attach: t.Broker.Attach, scratch: parent.scratch, ws: parent.ws})
 		if err != nil {
 			return "", err
 		}

@@ -245,7 +245,7 @@ func TestCaseBash10TheFolderOfTheWorkIsGone(t *testing.T) {
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.done("go on")
+	p.done("--sandbox", "none", "go on") // in the sandbox the folder cannot be removed
 	contains(t, p.result(3, "t2"), "gone")
 }
 
@@ -311,7 +311,7 @@ func TestCasePerm04TheDangerListIsNeitherTooWideNorTooNarrow(t *testing.T) {
 	}
 	p := newProduct(t, script.Say(blocks...), say("ok"))
 	p.env = append(p.env, "PATH="+stubs+":"+os.Getenv("PATH"))
-	p.done("go on")
+	p.done("--sandbox", "none", "go on")
 	ran, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)

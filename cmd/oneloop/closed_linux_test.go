@@ -32,7 +32,7 @@ func TestACommandCannotReadTheKeyFromTheProgramThatRunsIt(t *testing.T) {
 	if err := os.WriteFile(bin, data, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(bin, "-p", "look")
+	cmd := exec.Command(bin, "--sandbox", "none", "--permission-mode", "bypassPermissions", "-p", "look")
 	cmd.Dir, cmd.Env = open, append(p.env, "HOME="+open, "TMPDIR="+open)
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}}

@@ -12,6 +12,7 @@ import (
 	"oneloop"
 	"oneloop/internal/tui"
 	"oneloop/policy"
+	"oneloop/session"
 )
 
 // converse talks with the user until they leave.
@@ -27,12 +28,14 @@ func (p *program) converse(ctx context.Context) (err error) {
 	if err := p.load(ctx, dir, p.askTrust()); err != nil {
 		return err
 	}
+	var front tui.Front
+	p.ask = session.Queue(func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) { return front.Ask(ctx, q) })
 	a, err := p.newAgent(spec{dir: dir})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	front, err := tui.Open(tui.Options{
+	front, err = tui.Open(tui.Options{
 		In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable,
 		History: p.historyFile(), LeaveOnBlank: p.profile(a.dir).leaveOn,
 	})
@@ -49,6 +52,9 @@ func (p *program) converse(ctx context.Context) (err error) {
 	}
 	front.Say(fmt.Sprintf(p.words.Welcome, version(), a.model.ID, a.dir))
 	front.Say(p.words.WelcomeHint)
+	if a.box != nil {
+		front.Say(p.words.SandboxOn)
+	}
 	for _, n := range p.notices() {
 		front.Say(n)
 	}

@@ -154,7 +154,7 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 
 var (
 	outputFormats = []string{"text", "json", "stream-json"}
-	sandboxes     = []string{"auto", "none"}
+	sandboxes     = []string{"auto", "ns", "none"}
 )
 
 // Values of flags that are numbers, as examples.

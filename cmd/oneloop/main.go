@@ -39,6 +39,7 @@ type program struct {
 	stderr   *os.File
 	ready    func()          // waits until signals are taken over
 	before   []oneloop.Event // what happened before there was a trace
+	ask      oneloop.Ask     // nil: nobody is there
 }
 
 // run does what the command line says and returns the exit code.

@@ -129,7 +129,7 @@ func (p *program) image(name string) (oneloop.Block, error) {
 // notices are what the user should know before the first request.
 func (p *program) notices() []string {
 	list := p.settings.Notices
-	if p.settings.Sandbox != "none" {
+	if p.settings.Sandbox == "none" {
 		list = append(list, p.words.SandboxNone)
 	}
 	return list

@@ -146,7 +146,7 @@ func TestCommandsRunWithoutAPlaceForTemporaryFiles(t *testing.T) {
 		return command("t1")
 	}}, command("t2"), script.Say(script.Text("done")))
 	p.env = append(p.env, "TMPDIR="+tmp)
-	o := p.run("go")
+	o := p.run("--sandbox", "none", "go") // a sandbox makes the place beside the first request
 	got := p.server.Requests()
 	if o.code != 0 || o.stdout != "done\n" || len(got) != 3 {
 		t.Fatalf("exit code %d, %q, %d requests, %s", o.code, o.stdout, len(got), o.stderr)

@@ -24,12 +24,13 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ws, err := workspace.Local(".", workspace.LocalOptions{})
+	ws, err := workspace.Sandboxed(".", workspace.SandboxOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer ws.Close()
 	root := ws.Describe().Root
-	gate := policy.Gate(policy.GateOptions{Mode: policy.Bypass, Dir: root})
+	gate := policy.Gate(policy.GateOptions{Workspace: ws})
 	tools := &oneloop.Toolbox{Tools: []oneloop.Tool{gate(tool.Bash(ws, tool.BashOptions{}))}}
 	system := "You work on the code in " + root + ". Do the work with the shell and keep talk short."
 	history := &oneloop.History{System: []oneloop.Block{&oneloop.Text{Text: system}}, Tools: tools.Defs()}

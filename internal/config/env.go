@@ -167,10 +167,10 @@ func (l *loader) permissions() error {
 	}
 	switch box.text {
 	case "":
-	case "auto", "none":
+	case "auto", "ns", "none":
 		l.out.Sandbox = l.set("sandbox", box)
 	default:
-		return bad("%s: there is no sandbox named %q; the names are auto, none.", box.from, box.text)
+		return bad("%s: there is no sandbox named %q; the names are auto, ns, none.", box.from, box.text)
 	}
 	return nil
 }

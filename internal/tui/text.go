@@ -40,6 +40,8 @@ type Text struct {
 	NoBash          string
 	TraceFile       string // file, error
 	SandboxNone     string
+	SandboxOn       string
+	SandboxMissing  string
 	ChildFlags      string // flags
 	ErrorLine       string // error
 	HintAuth        string // base URL

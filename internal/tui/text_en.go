@@ -33,7 +33,9 @@ Flags
   --permission-mode M    default, acceptEdits, plan, dontAsk or bypassPermissions
                          (asks nothing; the danger list holds in every mode)
   --allowed-tools RULES  allow these besides, e.g. "Bash(go test:*),Edit"
-  --sandbox none         run commands without a sandbox
+  --sandbox M            auto (the strongest there is), ns, or none: commands run
+                         with your rights, and the danger list and your rules
+                         decide which
   --trust                use what the folder brings along (settings, hooks, .env, …) unasked
   --trace[=FILE]         show every request and reply, or write the events to FILE
   --yes                  (demo) do not wait for Enter
@@ -71,7 +73,9 @@ Exit code
 	StdinSilent:     "stdin fell silent after %d bytes; going on with what came",
 	NoBash:          "bash was not found; install it (apt-get install bash, brew install bash) or put its folder into PATH",
 	TraceFile:       "cannot write the trace to %s: %v; name another file with --trace=FILE",
-	SandboxNone:     "no sandbox: commands run with your rights; only the danger list stands between the model and your files",
+	SandboxNone:     "no sandbox: commands run with your rights; those that do more than look are asked for, or denied when nobody is there",
+	SandboxOn:       "Commands run in a sandbox: they change this folder and a /tmp of their own, and reach no network.",
+	SandboxMissing:  "--sandbox none runs commands without one: each that does more than look is then asked for, or denied when nobody is there.",
 	ChildFlags:      "not used in a subtask, where the agent above decides: %s",
 	ErrorLine:       "error: %v",
 	HintAuth:        "The key was refused at %s. Check that it is complete, still valid, and made for this address (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).",

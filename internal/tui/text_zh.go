@@ -33,7 +33,8 @@ var chinese = Text{
   --permission-mode 模式 default、acceptEdits、plan、dontAsk 或 bypassPermissions
                          （不再询问；危险清单在任何模式下都有效）
   --allowed-tools 规则   另外允许这些，例如 "Bash(go test:*),Edit"
-  --sandbox none         不用沙箱，直接执行命令
+  --sandbox 方式         auto（现有最强的）、ns 或 none：none 时命令以你的身份
+                         执行，由危险清单和你的规则决定哪些可以
   --trust                不询问，直接使用目录自带的设置、钩子、.env 等
   --trace[=文件]         显示每个请求和回复，或把事件写入文件
   --yes                  （演示）不等回车
@@ -71,7 +72,9 @@ var chinese = Text{
 	StdinSilent:     "标准输入在 %d 字节之后没有了动静；先用已经收到的内容",
 	NoBash:          "找不到 bash；请先安装（apt-get install bash 或 brew install bash），或把它所在的目录加入 PATH",
 	TraceFile:       "无法把记录写入 %s：%v；请用 --trace=文件 换一个文件",
-	SandboxNone:     "没有沙箱：命令以你的身份执行，只有危险清单在保护你的文件",
+	SandboxNone:     "没有沙箱：命令以你的身份执行；不只是查看的命令会先询问，无人可问时拒绝",
+	SandboxOn:       "命令在沙箱里执行：只能改动这个目录和它自己的 /tmp，不能上网。",
+	SandboxMissing:  "加 --sandbox none 可以不用沙箱执行命令：不只是查看的命令会先询问，无人可问时拒绝。",
 	ChildFlags:      "在子任务里不起作用，由上层智能体决定：%s",
 	ErrorLine:       "出错：%v",
 	HintAuth:        "%s 拒绝了密钥。请检查它是否完整、是否过期、是否属于这个地址（ANTHROPIC_API_KEY、ANTHROPIC_BASE_URL）。",
