@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"oneloop"
@@ -44,6 +45,16 @@ type agent struct {
 	ready   sync.Once
 	waiting sync.WaitGroup
 	private func() (link string, err error) // makes scratch
+
+	hooks *policy.Hooks
+	hear  atomic.Pointer[func(oneloop.Event)] // who listens now
+}
+
+// tell hands an event that belongs to no turn to whoever listens.
+func (a *agent) tell(e oneloop.Event) {
+	if hear := a.hear.Load(); hear != nil {
+		(*hear)(e)
+	}
 }
 
 // spec is what differs from one agent to another.
@@ -53,16 +64,19 @@ type spec struct {
 	tools  []oneloop.Tool // instead of bash
 	ledger *budget.Ledger // nil: one with the limits of the command line
 
-	// A child has these of the run it belongs to; the first agent makes them.
-	attach  tool.AttachFunc
-	scratch string
-	ws      workspace.Workspace // used where it is that of the folder
+	parent *agent // nil: it is the first of its run
+
+	// A child has this of the run it belongs to; the first agent makes it.
+	attach tool.AttachFunc
 }
 
 // newAgent wires an agent. Read from the bottom: a session over a model, tools
 // and a history; every layer wraps the one before it.
 func (p *program) newAgent(s spec) (_ *agent, err error) {
-	a := &agent{id: newID(), ledger: s.ledger, scratch: s.scratch}
+	a := &agent{id: newID(), ledger: s.ledger}
+	if s.parent != nil {
+		a.scratch = s.parent.scratch
+	}
 	defer func() {
 		if err != nil {
 			a.Close()
@@ -73,13 +87,12 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			return nil, &codeError{exitConfig, err}
 		}
 	}
-	ws := s.ws
-	if ws == nil || ws.Describe().Root != s.dir {
-		if ws, err = p.open(a, s.dir); err != nil {
-			return nil, &codeError{exitConfig, err}
-		}
+	if s.parent != nil && s.parent.dir == s.dir {
+		a.ws = s.parent.ws
+	} else if a.ws, err = p.open(a, s.dir); err != nil {
+		return nil, &codeError{exitConfig, err}
 	}
-	a.ws = ws
+	ws := a.ws
 	info := ws.Describe()
 	if info.Shell == "" {
 		return nil, &codeError{exitConfig, errors.New(p.words.NoBash)}
@@ -92,6 +105,9 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 		if err := a.ledger.Priced(a.model.ID); err != nil {
 			return nil, &codeError{exitConfig, err}
 		}
+	}
+	if a.hooks, err = p.hooks(s, ws, a); err != nil {
+		return nil, &codeError{exitConfig, err}
 	}
 	prof := p.profile(info.Root)
 	box, defs, err := p.tools(s, prof, ws, a)
@@ -112,14 +128,53 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	m = model.Budget(m, a.ledger, p.modelName())
 
 	a.build = func() *session.Session {
-		return &session.Session{Model: m, Tools: box, Transcript: &oneloop.History{
+		made := &session.Session{Model: m, Tools: box, Transcript: &oneloop.History{
 			System: p.system(prof, s.system),
 			Tools:  defs,
 			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
 		}}
+		a.moments(s.parent, made)
+		return made
 	}
 	a.Session = a.build()
 	return a, nil
+}
+
+// hooks are those of the settings, as one agent's.
+func (p *program) hooks(s spec, ws workspace.Workspace, a *agent) (*policy.Hooks, error) {
+	h := &policy.Hooks{
+		List: p.settings.Hooks, Workspace: ws, Session: a.id, Model: a.model.ID, Emit: a.tell,
+		Mode: func() policy.Mode { return p.settings.Mode },
+	}
+	if s.parent != nil {
+		h.Session, h.Agent, h.Emit = s.parent.hooks.Session, policy.Subagent{ID: a.id, Type: "subtask"}, s.parent.hooks.Emit
+	}
+	if len(h.List) == 0 || p.settings.Sandbox == "none" {
+		return h, nil
+	}
+	var err error
+	h.Unconfined, err = workspace.Local(a.dir, workspace.LocalOptions{Secrets: p.settings.Secrets()})
+	return h, err
+}
+
+// moments has hooks run at those of a session. To the hooks a child is no
+// session: its beginning and its end are other moments.
+func (a *agent) moments(parent *agent, s *session.Session) {
+	if parent == nil {
+		s.AtStart, s.BeforePrompt, s.AtStop, s.AtEnd = a.hooks.AtStart, a.hooks.BeforePrompt, a.hooks.AtStop, a.hooks.AtEnd
+		return
+	}
+	s.BeforePrompt = func(ctx context.Context, prompt *oneloop.Message) error {
+		more, err := a.hooks.AtChildStart(ctx, a.hooks.Agent)
+		prompt.Blocks = append(prompt.Blocks, more...)
+		return err
+	}
+	urged := false
+	s.AtStop = func(ctx context.Context, last *oneloop.Message) ([]oneloop.Block, error) {
+		more, err := a.hooks.AtChildEnd(ctx, policy.ChildEnd{Subagent: a.hooks.Agent, Last: last.Text(), Urged: urged})
+		urged = len(more) > 0
+		return more, err
+	}
 }
 
 // tools are the agent's and what the model is told of them. What is written
@@ -134,8 +189,8 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		return nil, nil, err
 	}
 	bash := tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch})
-	gate := policy.Gate(policy.GateOptions{
-		Mode: p.settings.Mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: p.ask, Keep: p.settings.Keep(a.dir),
+	gate := a.hooks.Gate(policy.GateOptions{
+		Mode: p.settings.Mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: a.hooks.Ask(p.ask), Keep: p.settings.Keep(a.dir),
 	})
 	box.Tools = []oneloop.Tool{gate(bash)}
 	return box, prof.defs(box), nil
@@ -378,7 +433,7 @@ func (p *program) checkTools() error {
 // with a history of its own and within its parent's limits.
 func (p *program) child(parent *agent) team.Run {
 	return func(ctx context.Context, t team.Task, emit func(oneloop.Event)) (string, error) {
-		a, err := p.newAgent(spec{dir: t.Dir, ledger: parent.ledger.Child(budget.Limits{}), attach: t.Broker.Attach, scratch: parent.scratch, ws: parent.ws})
+		a, err := p.newAgent(spec{parent: parent, dir: t.Dir, ledger: parent.ledger.Child(budget.Limits{}), attach: t.Broker.Attach})
 		if err != nil {
 			return "", err
 		}

@@ -73,13 +73,15 @@ func (p *program) task(ctx context.Context) (err error) {
 // goroutine takes about a tenth of the time of a short turn.
 func (p *program) listen(ctx context.Context, a *agent, blocks []oneloop.Block, to ...func(oneloop.Event)) error {
 	var one sync.Mutex
-	return a.Turn(ctx, func(e oneloop.Event) {
+	all := func(e oneloop.Event) {
 		one.Lock()
 		defer one.Unlock()
 		for _, hear := range to {
 			hear(e)
 		}
-	}, blocks...)
+	}
+	a.hear.Store(&all)
+	return a.Turn(ctx, all, blocks...)
 }
 
 // said is what the user says: the task and the images.
