@@ -118,11 +118,15 @@ func (w *LocalWorkspace) Start(ctx context.Context, cmd Cmd) (Process, error) {
 	}
 	if dir != w.root && !isDir(dir) {
 		if p, err = w.spawn(ctx, path, w.root, mergeEnv(env, "PWD="+w.root), cmd); err == nil {
-			p.notes = append(p.notes, fmt.Sprintf("the folder %s is gone, so it ran in the workspace root %s", dir, w.root))
+			p.notes = append(p.notes, goneNote(dir, w.root))
 			return p, nil
 		}
 	}
 	return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
+}
+
+func goneNote(dir, root string) string {
+	return fmt.Sprintf("the folder %s is gone, so it ran in the workspace root %s", dir, root)
 }
 
 // place finds the program, the folder and the environment of a command.

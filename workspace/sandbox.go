@@ -12,7 +12,20 @@ import (
 const (
 	// BackendNS has namespaces of its own: files, processes and network.
 	BackendNS = "ns"
+	// BackendLL has Landlock and a filter of system calls only. See
+	// [SandboxStatus.Weaker].
+	BackendLL = "ll"
 )
+
+// weakerLL is what the fence of Landlock cannot do.
+var weakerLL = []string{
+	"files that git, editors and agents obey can be changed in the workspace; those of git are put back after the command",
+	"mode, times and owner of the user's files elsewhere can be changed",
+	"no loopback: servers and tests that listen do not work",
+	"other processes are seen, and what a command started outlives a killed agent",
+	"processes, memory together and disk are not limited",
+	"hidden folders can be listed, their files not read",
+}
 
 // SandboxOptions are the settings of [Sandboxed]. The zero value confines
 // commands to the workspace, without network.

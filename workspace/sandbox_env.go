@@ -34,8 +34,12 @@ func confinedEnv(env, keep []string, cache string) []string {
 			out = append(out, kv)
 		}
 	}
-	return mergeEnv(out,
-		"TMPDIR=/tmp",
+	return cacheEnv(mergeEnv(out, "TMPDIR=/tmp"), cache)
+}
+
+// cacheEnv tells programs where to keep downloads and intermediate results.
+func cacheEnv(env []string, cache string) []string {
+	return mergeEnv(env,
 		"XDG_CACHE_HOME="+cache,
 		"GOCACHE="+filepath.Join(cache, "go-build"),
 		"npm_config_cache="+filepath.Join(cache, "npm"),

@@ -106,7 +106,7 @@ func TestSandboxEndsWithTheAgent(t *testing.T) {
 }
 
 // jobs are what the test binary does under a name.
-var jobs = map[string]func() error{"sandbox": sandboxJob}
+var jobs = map[string]func() error{"sandbox": sandboxJob, "nested": nestedJob}
 
 // sandboxJob is the agent that is killed.
 func sandboxJob() error {
@@ -124,6 +124,67 @@ func sandboxJob() error {
 	held.Close()
 	exit, err := p.Wait()
 	return fmt.Errorf("it ended: %+v, %v", exit, err)
+}
+
+// TestSandboxInASandboxIsWeakerAndSaysSo opens workspaces where there can be
+// no namespaces.
+func TestSandboxInASandboxIsWeakerAndSaysSo(t *testing.T) {
+	w := sandbox(t, workspace.SandboxOptions{Backend: workspace.BackendLL})
+	exe := filepath.Join(t.TempDir(), "oneloop") // ours may lie where only its owner gets
+	if text, err := os.ReadFile("/proc/self/exe"); err != nil {
+		t.Fatal(err)
+	} else if err := os.WriteFile(exe, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out buffer
+	p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{exe}, Env: []string{"WORKSPACE_TEST_JOB=nested"}, Output: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"any: ll, of ns: start sandbox:", "operation not permitted", "touch: exit 1, made: false",
+		"ns: no sandbox works here, so nothing is run: ns: start sandbox:", "started: no sandbox works here",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func nestedJob() error {
+	out := filepath.Join(os.Getenv("TMPDIR"), "outside")
+	if err := os.Mkdir(out, 0o755); err != nil {
+		return err
+	}
+	w, err := workspace.Sandboxed(".", workspace.SandboxOptions{})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Prepare(); err != nil {
+		return err
+	}
+	s := w.Status()
+	fmt.Printf("any: %s, of %s: %s\n", s.Backend, s.Failed[0].Backend, s.Failed[0].Why)
+	p, err := w.Start(context.Background(), workspace.Cmd{Argv: []string{"touch", out + "/file"}})
+	if err != nil {
+		return err
+	}
+	exit, err := p.Wait()
+	_, missing := os.Stat(out + "/file")
+	fmt.Printf("touch: exit %d, made: %v\n", exit.Code, missing == nil)
+	strict, err2 := workspace.Sandboxed(".", workspace.SandboxOptions{Backend: workspace.BackendNS})
+	if err2 != nil {
+		return err2
+	}
+	defer strict.Close()
+	fmt.Println("ns:", strict.Prepare())
+	_, started := strict.Start(context.Background(), workspace.Cmd{Argv: []string{"true"}})
+	fmt.Println("started:", errors.Unwrap(started))
+	return err
 }
 
 func TestSandboxThatIsKilledIsStartedAgainAndSaysSo(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"oneloop/workspace/confine"
 )
@@ -36,6 +38,9 @@ type SandboxWorkspace struct {
 	holder *confine.Holder
 	ident  fs.FileInfo // of the root, when the holder started
 	proxy  *proxy
+	fenced []string // what commands in a fence may change; nil where there is none
+	tmp    string   // their temporary folder, when it is ours to remove
+	placed []string // variables that are known once the sandbox has started
 	status SandboxStatus
 	fault  error // why none works; it is not tried again
 	closed bool
@@ -144,7 +149,7 @@ func (w *SandboxWorkspace) Status() SandboxStatus {
 // command would do otherwise. When none works its error is a [*SandboxError],
 // as that of all commands is then.
 func (w *SandboxWorkspace) Prepare() error {
-	_, _, err := w.open()
+	_, err := w.open()
 	return err
 }
 
@@ -165,7 +170,11 @@ func (w *SandboxWorkspace) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	return errors.Join(w.end(), w.guards.close())
+	err := errors.Join(w.end(), w.guards.close())
+	if w.tmp != "" {
+		err = errors.Join(err, os.RemoveAll(w.tmp))
+	}
+	return err
 }
 
 // end ends what open started.
@@ -184,44 +193,64 @@ func (w *SandboxWorkspace) end() error {
 
 var errClosed = errors.New("the workspace is closed")
 
-// open gives the holder, and a note when it is another than before.
-func (w *SandboxWorkspace) open() (*confine.Holder, string, error) {
+// opened is a sandbox that was started.
+type opened struct {
+	holder *confine.Holder // nil where commands run in a fence
+	env    []string        // variables that are known now
+	note   string          // it is another than before
+}
+
+// open starts the sandbox unless it is there.
+func (w *SandboxWorkspace) open() (opened, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
-		return nil, "", errClosed
-	}
-	if w.fault != nil {
-		return nil, "", w.fault
-	}
 	var note string
-	if w.holder != nil {
+	switch {
+	case w.closed:
+		return opened{}, errClosed
+	case w.fault != nil:
+		return opened{}, w.fault
+	case w.status.Backend == BackendLL:
+		return opened{env: w.placed}, nil
+	case w.holder != nil:
 		if note = w.spent(); note == "" {
-			return w.holder, "", nil
+			return opened{holder: w.holder, env: w.placed}, nil
 		}
 		w.end()
 	}
 	if !isDir(w.root) {
-		return nil, "", fmt.Errorf("%w: %s", ErrNoRoot, w.root)
+		return opened{}, fmt.Errorf("%w: %s", ErrNoRoot, w.root)
 	}
-	h, err := w.try()
-	if err != nil {
-		failed := SandboxFailure{Backend: BackendNS, Why: err.Error(), Mend: mend(err)}
-		w.status.Failed = []SandboxFailure{failed}
-		w.status.Backend = ""
-		w.fault = &SandboxError{Failed: w.status.Failed, Err: err}
-		return nil, "", w.fault
-	}
-	w.holder = h
-	if h.Listener != nil {
-		w.proxy, err = serveProxy(h.Listener, h.Facts.Port, w.opts.Dial)
-		if err != nil {
-			w.end()
-			return nil, "", err
+	err := w.pick()
+	return opened{w.holder, w.placed, note}, err
+}
+
+// pick chooses the strongest backend that works. What does not is not tried
+// again: a sandbox that gets weaker on the way would surprise.
+func (w *SandboxWorkspace) pick() error {
+	var errs []error
+	w.status.Failed = nil
+	for _, b := range []struct {
+		name string
+		try  func() error
+	}{{BackendNS, w.tryHolder}, {BackendLL, w.tryFence}} {
+		if only := w.opts.Backend; only != "" && only != b.name || w.status.Backend != "" && w.status.Backend != b.name {
+			continue
 		}
+		err := b.try()
+		if err == nil {
+			w.status.Backend = b.name
+			return nil
+		}
+		errs = append(errs, err)
+		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: b.name, Why: err.Error(), Mend: mend(err)})
 	}
-	w.status.Backend, w.status.Weaker = BackendNS, h.Facts.Weaker
-	return h, note, nil
+	if len(errs) == 0 {
+		errs = []error{fmt.Errorf("there is no backend %q", w.opts.Backend)}
+	}
+	w.fault = &SandboxError{Failed: w.status.Failed, Err: errors.Join(errs...)}
+	w.status.Backend = ""
+	return w.fault
 }
 
 // spent says why a holder is of no use any more, in words for the model.
@@ -237,26 +266,32 @@ func (w *SandboxWorkspace) spent() string {
 	return ""
 }
 
-// try starts a holder and lets the canary sing in it.
-func (w *SandboxWorkspace) try() (*confine.Holder, error) {
-	if b := w.opts.Backend; b != "" && b != BackendNS {
-		return nil, fmt.Errorf("there is no backend %q", b)
+// writable are the folders that commands may change, with the one for what they
+// keep, which is made here.
+func (w *SandboxWorkspace) writable() ([]string, error) {
+	if w.opts.Cache == "" {
+		return w.policy.Write, nil
 	}
+	if err := os.MkdirAll(w.opts.Cache, 0o700); err != nil {
+		return nil, err
+	}
+	actual, err := realPath(w.opts.Cache)
+	if err != nil {
+		return nil, err
+	}
+	return append(slices.Clone(w.policy.Write), actual), nil
+}
+
+// tryHolder starts a holder and lets the canary sing in it.
+func (w *SandboxWorkspace) tryHolder() error {
 	var err error
 	if w.ident, err = os.Stat(w.root); err != nil {
-		return nil, err
+		return err
 	}
 	policy := w.policy
 	policy.Proxy = w.opts.Dial != nil
-	if w.opts.Cache != "" {
-		if err := os.MkdirAll(w.opts.Cache, 0o700); err != nil {
-			return nil, err
-		}
-		actual, err := realPath(w.opts.Cache)
-		if err != nil {
-			return nil, err
-		}
-		policy.Write = append(slices.Clone(policy.Write), actual)
+	if policy.Write, err = w.writable(); err != nil {
+		return err
 	}
 	for _, path := range w.opts.Show {
 		if actual, err := realPath(path); err == nil {
@@ -265,44 +300,72 @@ func (w *SandboxWorkspace) try() (*confine.Holder, error) {
 	}
 	h, err := confine.Start(policy)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.canary(h); err != nil {
 		h.Close()
-		return nil, err
+		return err
 	}
-	return h, nil
+	w.holder = h
+	w.status.Weaker = h.Facts.Weaker
+	if h.Listener != nil {
+		if w.proxy, err = serveProxy(h.Listener, h.Facts.Port, w.opts.Dial); err != nil {
+			return errors.Join(err, w.end())
+		}
+		w.placed = proxyEnv(h.Facts.Port)
+	}
+	return nil
 }
 
 // canary runs a command that tries to do harm. Nothing of the user's is
 // touched by it, whether it succeeds or not.
 func (w *SandboxWorkspace) canary(h *confine.Holder) error {
+	return w.bait(func(secret, port string, out *os.File) (func() error, error) {
+		order := confine.CanaryOrder(secret, w.outside(), port, w.root)
+		order.Fds = []int{1, 2}
+		c, err := h.Run(order, []*os.File{out, out})
+		if err != nil {
+			return nil, err
+		}
+		return func() error { defer c.Close(); return ended(c) }, nil
+	})
+}
+
+// bait puts up what a canary must not reach, starts it, and listens: its every
+// word is bad news.
+func (w *SandboxWorkspace) bait(start func(secret, port string, out *os.File) (wait func() error, err error)) error {
+	failed := func(err error) error { return fmt.Errorf("try the sandbox: %w", err) }
 	secret, err := os.CreateTemp("", "oneloop-canary-")
 	if err != nil {
-		return fmt.Errorf("try the sandbox: %w", err)
+		return failed(err)
 	}
 	defer os.Remove(secret.Name())
 	defer secret.Close()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("try the sandbox: %w", err)
+	port := "0"
+	// In another sandbox we may have no network ourselves.
+	if listener, err := net.Listen("tcp4", "127.0.0.1:0"); err == nil {
+		defer listener.Close()
+		_, port, _ = net.SplitHostPort(listener.Addr().String())
 	}
-	defer listener.Close()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	r, out, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("try the sandbox: %w", err)
+		return failed(err)
 	}
 	defer r.Close()
-	order := confine.CanaryOrder(secret.Name(), w.outside(), port, w.root)
-	order.Fds = []int{1, 2}
-	c, err := h.Run(order, []*os.File{out, out})
+	wait, err := start(secret.Name(), port, out)
 	out.Close()
 	if err != nil {
-		return fmt.Errorf("try the sandbox: %w", err)
+		return failed(err)
 	}
-	defer c.Close()
-	return heard(c, r)
+	r.SetReadDeadline(time.Now().Add(10 * time.Second))
+	text, err := io.ReadAll(io.LimitReader(r, 4000))
+	if err = errors.Join(err, wait()); len(text) > 0 {
+		return fmt.Errorf("it does not hold: %s", strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; "))
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return nil
 }
 
 // outside is a folder this user can write and commands must not: the home

@@ -75,6 +75,17 @@ func TestSandboxKeepsTheContract(t *testing.T) {
 	looptest.TestWorkspace(t, func(t testing.TB) workspace.Workspace { return sandbox(t, workspace.SandboxOptions{}) })
 }
 
+func TestSandboxOfLandlockKeepsTheContract(t *testing.T) {
+	looptest.Census(t)
+	looptest.TestWorkspace(t, func(t testing.TB) workspace.Workspace {
+		w := sandbox(t, workspace.SandboxOptions{Backend: workspace.BackendLL})
+		if err := w.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	})
+}
+
 func TestSandboxSaysWhatIsInForce(t *testing.T) {
 	w := sandbox(t, workspace.SandboxOptions{})
 	if s := w.Status(); s.Backend != "" || w.Describe().Sandbox != "sandbox" {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -32,19 +31,22 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 	if err != nil {
 		return nil, err
 	}
-	holder, note, err := w.open()
+	box, err := w.open()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
 	}
 	var notes []string
-	if note != "" {
-		notes = []string{note}
+	if box.note != "" {
+		notes = []string{box.note}
 	}
-	if port := holder.Facts.Port; port != 0 {
-		env = mergeEnv(env, proxyEnv(port)...)
+	if len(box.env) > 0 {
+		env = mergeEnv(mergeEnv(env, box.env...), cmd.Env...)
 	}
 	order.Path, order.Argv, order.Env, order.Dir = path, cmd.Argv, env, dir
-	p, err := w.confined(ctx, holder, order, cmd)
+	if box.holder == nil {
+		return w.fence(ctx, cmd, order)
+	}
+	p, err := w.confined(ctx, box.holder, order, cmd)
 	if err == nil {
 		p.notes = notes
 		return p, nil
@@ -54,8 +56,8 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 	}
 	if dir != w.root && !isDir(dir) {
 		order.Env, order.Dir = mergeEnv(env, "PWD="+w.root), w.root
-		if p, err = w.confined(ctx, holder, order, cmd); err == nil {
-			p.notes = append(notes, fmt.Sprintf("the folder %s is gone, so it ran in the workspace root %s", dir, w.root))
+		if p, err = w.confined(ctx, box.holder, order, cmd); err == nil {
+			p.notes = append(notes, goneNote(dir, w.root))
 			return p, nil
 		}
 	}
@@ -244,33 +246,23 @@ func (p *sandboxProcess) order() {
 	p.command.End()
 }
 
-// heard waits for the canary, whose every word is bad news.
-func heard(c *confine.Command, r *os.File) error {
-	const patience = 10 * time.Second
-	r.SetReadDeadline(time.Now().Add(patience))
-	text, err := io.ReadAll(io.LimitReader(r, 4000))
-	if err != nil {
-		return fmt.Errorf("try the sandbox: %w", err)
-	}
-	c.Until(time.Now().Add(patience))
-	var status *syscall.WaitStatus
+// ended waits for a canary, which must end well.
+func ended(c *confine.Command) error {
+	c.Until(time.Now().Add(10 * time.Second))
+	well := false
 	for {
 		ev, err := c.Next()
 		if err != nil {
-			return fmt.Errorf("try the sandbox: %w", err)
+			return err
 		}
 		if ev.Exited {
-			status = &ev.Status
+			well = ev.Status == 0
+		}
+		if ev.Done && !well {
+			return errors.New("the program that tries it failed")
 		}
 		if ev.Done {
-			break
+			return nil
 		}
 	}
-	if len(text) > 0 {
-		return fmt.Errorf("it does not hold: %s", strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; "))
-	}
-	if status == nil || *status != 0 {
-		return errors.New("it does not hold: the program that tries it failed")
-	}
-	return nil
 }

@@ -50,7 +50,7 @@ func TestSandboxReachesHostsThroughTheProxyOnly(t *testing.T) {
 		{"curl -sS --noproxy '' http://localhost/", "does not connect"},
 		{raw + `printf 'CONNECT 127.1:80 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3; timeout 5 cat <&3`, "does not connect"},
 		{raw + `printf 'CONNECT 0x7f000001:80 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3; timeout 5 cat <&3`, "403"},
-		{raw + `printf 'CONNECT registry.example\0.evil.example:80 HTTP/1.1\r\nHost: x\r\n\r\n' >&3; timeout 5 cat <&3`, "400"},
+		{raw + `printf 'CONNECT registry.example\0.evil.example:80 HTTP/1.1\r\nHost: x\r\n\r\n' | cat >&3; timeout 5 cat <&3`, "400"},
 		{"curl -sS -x $http_proxy http://registry.example:0/", "no port"},
 		{"curl -sS -x $http_proxy http://user:pw@registry.example/c", `GET registry.example /c`},
 		{raw + `printf 'GET / HTTP/1.1\r\nHost: registry.example\r\n\r\n' >&3; head -1 <&3`, "400 Bad Request"},

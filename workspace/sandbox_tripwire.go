@@ -128,12 +128,8 @@ func read(path string) repository {
 		}
 	}
 	for _, name := range names {
-		if info, err := root.Lstat(name); err == nil {
-			text := content(root.FS(), name)
-			if strings.HasPrefix(name, "hooks/") && info.Mode()&0o111 == 0 && info.Mode().IsRegular() {
-				continue // git does not run it
-			}
-			r[name] = text
+		if _, err := root.Lstat(name); err == nil {
+			r[name] = content(root.FS(), name)
 		}
 	}
 	return r

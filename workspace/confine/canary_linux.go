@@ -23,22 +23,28 @@ const canaryName = "oneloop: canary"
 func CanaryOrder(secret, dir, port, inside string) Order {
 	return Order{
 		Path: "/proc/self/exe",
-		Argv: []string{canaryName, secret, dir, port, inside},
+		Argv: []string{canaryName, secret, dir, port, inside, "namespaces"},
 		Env:  []string{},
 		Dir:  "/",
 	}
 }
 
+// CanaryFence is the same for a command in a fence, for its fields Path and
+// Argv.
+func CanaryFence(secret, dir, port, inside string) (path string, argv []string) {
+	return "/proc/self/exe", []string{canaryName, secret, dir, port, inside, "fence"}
+}
+
 // sing does what a command must not be able to do.
 func sing() int {
 	args := os.Args[1:]
-	if len(args) != 4 {
+	if len(args) != 5 {
 		fmt.Println("the canary was called wrongly")
 		return 2
 	}
-	secret, dir, port, inside := args[0], args[1], args[2], args[3]
+	secret, dir, port, inside, namespaces := args[0], args[1], args[2], args[3], args[4] == "namespaces"
 	if _, err := os.ReadFile(secret); err == nil {
-		fmt.Println("a file of the private temporary folder can be read")
+		fmt.Println("a hidden file can be read")
 	}
 	// Such a file has no name, so that nothing is left of it.
 	if fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600); err == nil {
@@ -46,7 +52,7 @@ func sing() int {
 		fmt.Println("a folder outside the workspace can be written")
 	}
 	var root unix.Statfs_t
-	if err := unix.Statfs("/", &root); err != nil || root.Flags&unix.ST_RDONLY == 0 {
+	if err := unix.Statfs("/", &root); namespaces && (err != nil || root.Flags&unix.ST_RDONLY == 0) {
 		fmt.Println("the root can be written")
 	}
 	if fd, err := unix.Open(inside, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600); err == nil {
@@ -69,12 +75,16 @@ func sing() int {
 	if err != nil {
 		fmt.Printf("its own state cannot be read: %v\n", err)
 	}
-	for _, want := range []string{"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"} {
+	state := []string{"CapEff:\t0000000000000000", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"}
+	if namespaces {
+		state = append(state, "CapBnd:\t0000000000000000")
+	}
+	for _, want := range state {
 		if !strings.Contains(string(status), want+"\n") {
 			fmt.Printf("its state lacks %q\n", want)
 		}
 	}
-	if os.Getpid() > 10 {
+	if namespaces && os.Getpid() > 10 {
 		fmt.Println("it has no process numbers of its own")
 	}
 	return 0

@@ -33,6 +33,8 @@ func Helper() {
 	switch os.Args[0] {
 	case holderName:
 		syscall.Exit(hold()) // nothing of what [os.Exit] does before is needed
+	case fencedName:
+		syscall.Exit(becomeFenced())
 	case canaryName:
 		syscall.Exit(sing())
 	}
@@ -105,7 +107,7 @@ func (h *holder) open() error {
 		h.facts.Weaker = append(h.facts.Weaker, "no Landlock in this kernel: one line of defence less around the read-only files")
 	} else {
 		write := append([]string{"/tmp", "/var/tmp", "/dev"}, h.policy.Write...)
-		if h.ruleset, err = fence(h.facts.Landlock, []string{"/"}, write); err != nil {
+		if h.ruleset, err = fence(h.facts.Landlock, []string{"/"}, nil, write); err != nil {
 			return err
 		}
 	}

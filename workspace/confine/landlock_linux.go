@@ -40,10 +40,11 @@ func landlockAll(version int) uint64 {
 	return all
 }
 
-// fence makes a Landlock ruleset: everything can be read, and only what
-// lies below write can be changed. Paths that are missing are left out. The
-// rules hold for the files themselves, wherever they are mounted.
-func fence(version int, read, write []string) (fd int, err error) {
+// fence makes a Landlock ruleset: what lies below read can be read, folders
+// below list can be listed, and only what lies below write can be changed.
+// Paths that are missing are left out. The rules hold for the files
+// themselves, wherever they are mounted.
+func fence(version int, read, list, write []string) (fd int, err error) {
 	all := landlockAll(version)
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: all}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
@@ -57,17 +58,15 @@ func fence(version int, read, write []string) (fd int, err error) {
 	}
 	fd = int(r)
 	grant := all &^ (unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR)
-	for _, path := range read {
-		err = allowBeneath(fd, path, landlockRead)
-		if err != nil {
-			break
+	for _, rules := range []struct {
+		paths  []string
+		access uint64
+	}{{read, landlockRead}, {list, unix.LANDLOCK_ACCESS_FS_READ_DIR}, {write, grant}} {
+		for _, path := range rules.paths {
+			if err == nil {
+				err = allowBeneath(fd, path, rules.access)
+			}
 		}
-	}
-	for _, path := range write {
-		if err != nil {
-			break
-		}
-		err = allowBeneath(fd, path, grant)
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -78,7 +77,7 @@ func fence(version int, read, write []string) (fd int, err error) {
 
 func allowBeneath(ruleset int, path string, access uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err == unix.ENOENT {
+	if err == unix.ENOENT || err == unix.EACCES {
 		return nil
 	}
 	if err != nil {
@@ -90,7 +89,9 @@ func allowBeneath(ruleset int, path string, access uint64) error {
 		return fmt.Errorf("add landlock rule for %s: %w", path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		access &= landlockFile
+		if access &= landlockFile; access == 0 {
+			return nil
+		}
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)

@@ -122,11 +122,12 @@ func (s *script) limits(l Limits) {
 // dropRights gives up all capabilities, and that any can be gained.
 func (s *script) dropRights() {
 	for c := uintptr(0); c <= lastCap; c++ {
-		s.do("drop rights", unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c).orNot() // an unknown one is refused
+		// Refused for one that is unknown, and to who has no rights to drop.
+		s.do("drop rights", unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c).orNot()
 	}
 	s.do("drop rights", unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 	const noRoot = 1<<0 | 1<<1 // root is nobody special at exec, for good
-	s.do("drop rights", unix.SYS_PRCTL, unix.PR_SET_SECUREBITS, noRoot)
+	s.do("drop rights", unix.SYS_PRCTL, unix.PR_SET_SECUREBITS, noRoot).orNot()
 	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	s.do("drop rights", unix.SYS_CAPSET, at(s, header), at(s, &[2]unix.CapUserData{}))
 	s.do("gain no rights", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
