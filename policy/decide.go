@@ -308,9 +308,10 @@ func secret(name, home string) string {
 const credentials = "files of that name hold credentials, and what is read goes to the model's provider"
 
 // touched judges what a command does with a file.
-func (j judge) touched(name string, write, sure bool) finding {
+func (j judge) touched(raw string, write, sure bool) finding {
+	name := filepath.Clean(raw)
 	f := j.path(name, write, sure, nil)
-	if real, err := j.real(name); err != nil || real != name {
+	if real, err := j.real(raw); err != nil || real != name {
 		if err != nil {
 			f = worse(f, finding{tier: shell.Ask, kind: byDefault, reason: "where it leads cannot be told"})
 		} else {
@@ -334,7 +335,7 @@ func (j judge) touched(name string, write, sure bool) finding {
 
 func (j judge) real(name string) (string, error) {
 	if strings.ContainsAny(name, "\x00*?[") {
-		return name, nil
+		return filepath.Clean(name), nil
 	}
 	if j.resolve != nil {
 		return j.resolve(name)
@@ -342,8 +343,9 @@ func (j judge) real(name string) (string, error) {
 	return follow(name)
 }
 
-// follow gives the real path of a file, also of one that is not there yet. A
-// link that leads nowhere is an error: what is written there is made elsewhere.
+// follow gives the real path of a file as the kernel finds it, also of one that
+// is not there yet. A link that leads nowhere is an error: what is written
+// there is made elsewhere.
 func follow(name string) (string, error) {
 	led, err := filepath.EvalSymlinks(name)
 	if err == nil {
@@ -352,12 +354,14 @@ func follow(name string) (string, error) {
 	if _, is := os.Lstat(name); is == nil {
 		return "", err
 	}
-	up := filepath.Dir(name)
-	if up == name {
-		return name, nil
+	name = strings.TrimRight(name, string(filepath.Separator))
+	i := strings.LastIndexByte(name, filepath.Separator)
+	if i < 0 {
+		return filepath.Clean(name), nil
 	}
-	if up, err = follow(up); err != nil {
+	up, err := follow(name[:i+1])
+	if err != nil {
 		return "", err
 	}
-	return filepath.Join(up, filepath.Base(name)), nil
+	return filepath.Join(up, name[i+1:]), nil
 }

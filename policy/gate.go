@@ -92,6 +92,9 @@ func (o GateOptions) placed() GateOptions {
 	} else {
 		o.Dir = "/"
 	}
+	if led, err := filepath.EvalSymlinks(o.Dir); err == nil {
+		o.Dir = led // as the files in it are called
+	}
 	if o.Home == "" {
 		if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
 			o.Home = home

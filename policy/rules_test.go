@@ -83,6 +83,7 @@ func TestRulesMatchCommandsByWords(t *testing.T) {
 		{with(t, dir, "deny Read(./secret/**)"), "cat secret/x", "deny"}, {with(t, dir, "deny Read(./secret/**)"), "env cat ./a/../SECRET/x", "deny"}, {with(t, dir, "deny Read(./secret/**)"), "f=secret/x; cat $f", "ask"},
 		{with(t, dir, "deny Read(./secret/**)"), "cd secret && cat x", "deny"}, {with(t, dir, "deny Read(./secret/**)"), "wc < secret/x", "deny"}, {with(t, dir, "deny Read(./secret)"), "cat s*/x", "ask"},
 		{with(t, dir, "deny Edit(./gen/**)", "allow Bash"), "echo x > gen/a", "deny"}, {with(t, dir, "deny Edit(./gen/**)", "allow Bash"), "cp a gen/b", "deny"}, {with(t, dir, "deny Edit(./gen/**)", "allow Bash"), "sed -i s/a/b/ gen/b", "deny"},
+		{with(t, dir, "deny Read(TODO)"), "grep TODO f", "allow"}, {with(t, dir, "deny Read(TODO)"), "grep -e x TODO", "deny"},
 		{with(t, dir, "allow Read(//etc/hosts)"), "cat /etc/hosts", "allow"}, {with(t, dir, "allow Read(//etc/hosts)"), "cat /etc/hostname", "ask"}, {with(t, dir, "allow Read(.env)"), "cat .env", "allow"},
 	} {
 		if got := policy.ExplainCommand(c.o, c.command); got.Decision != c.want {
@@ -184,7 +185,7 @@ func TestRulesOfAFolderAllowOnlyWhatWasApproved(t *testing.T) {
 func TestFilesThatMatterLaterAndSecretsAreAskedFor(t *testing.T) {
 	dir := folder(t, "in")
 	outside := folder(t, "secret")
-	for name, to := range map[string]string{"out": filepath.Join(outside, "secret"), "g": ".git", "dangling": filepath.Join(outside, "new")} {
+	for name, to := range map[string]string{"out": filepath.Join(outside, "secret"), "far": outside, "g": ".git", "dangling": filepath.Join(outside, "new")} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}
@@ -193,7 +194,7 @@ func TestFilesThatMatterLaterAndSecretsAreAskedFor(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"Read in", "allow"}, {"Read .", "allow"}, {"Read out", "ask"}, {"Read ../x", "ask"}, {"Read .env", "ask"}, {"Read .env.local", "ask"}, {"Read .env.example", "allow"}, {"Read a/id_rsa", "ask"},
 		{"Read /proc/self/environ", "ask"}, {"Read /dev/zero", "ask"}, {"Read /dev/null", "ask"}, {"Read server.key", "ask"}, {"Read keyboard.go", "allow"}, {"Read key.pem", "ask"},
-		{"Write in", "ask"}, {"Write .git/hooks/x", "ask"}, {"Bash cat in", "allow"}, {"Bash cat out", "ask"}, {"Bash cat dangling", "ask"}, {"Bash ls < out", "ask"}, {"Bash cat /dev/null", "ask"}, {"Bash cat .env", "ask"},
+		{"Write in", "ask"}, {"Write .git/hooks/x", "ask"}, {"Bash cat in", "allow"}, {"Bash cat out", "ask"}, {"Bash cat dangling", "ask"}, {"Bash cat far/../in", "ask"}, {"Bash cat far/../none", "ask"}, {"Bash ls < far/../in", "ask"}, {"Bash ls < out", "ask"}, {"Bash cat /dev/null", "ask"}, {"Bash cat .env", "ask"},
 		{"Bash cat a/../in", "allow"}, {"Bash grep -r x ..", "ask"}, {"WebFetch example.org", "ask"}, {"mcp__x__y", "ask"}, {"TodoWrite", "allow"},
 	} {
 		list, err := policy.Test(o, strings.NewReader(c.want+" "+c.line))

@@ -30,8 +30,8 @@ type Analysis struct {
 	// Moving says why it is not static, that is, what only running it
 	// decides; empty: it is.
 	Moving string
-	// Reads and Writes are the files that redirections name, but for
-	// /dev/null.
+	// Reads and Writes are the files that redirections name, as in [Access],
+	// but for /dev/null.
 	Reads, Writes []string
 	// Changes says why it is not read-only; empty: everything in it is on the
 	// read-only table, and what runs is what was judged.
@@ -127,6 +127,11 @@ func unfinished(command string) string {
 func source(stmts []*syntax.Stmt, t *tree) (string, error) {
 	for i, expr := range t.exprs {
 		words := guards(t.commands[i].Words)
+		for name, value := range settings(words[0]) {
+			expr.Assigns = append(expr.Assigns, &syntax.Assign{
+				Name: &syntax.Lit{Value: name}, Value: &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: quoted(value)}}},
+			})
+		}
 		expr.Args = make([]*syntax.Word, len(words))
 		for k, w := range words {
 			expr.Args[k] = &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: quoted(w)}}}

@@ -29,7 +29,9 @@ func (p Part) Text() string {
 
 // Access is a file or folder that a command is seen to read or to write.
 type Access struct {
-	Path  string // absolute, without links being looked at; may hold wildcards of the shell
+	// Path is absolute; links are not looked at, ".." is still in it, and it
+	// may hold wildcards of the shell.
+	Path  string
 	Write bool
 	Sure  bool // as in Part
 }
@@ -103,7 +105,7 @@ func (p *parts) touch(name string, c context, write bool) {
 		return
 	}
 	for _, dir := range c.st.dirs {
-		a := Access{rooted(name, dir), write, !c.moving && !c.guess && len(c.st.dirs) == 1}
+		a := Access{under(dir, name), write, !c.moving && !c.guess && len(c.st.dirs) == 1}
 		if p.touched[a] {
 			continue
 		}
@@ -145,11 +147,28 @@ func (p *parts) arguments(argv []string, c context) {
 	default:
 		return
 	}
+	script := byScript(argv)
 	for _, a := range argv[1:] {
-		if len(a) < 2 || a[0] != '-' {
+		switch {
+		case len(a) > 1 && a[0] == '-':
+		case script:
+			script = false
+		default:
 			p.touch(a, c, write)
 		}
 	}
+}
+
+// byScript reports whether the first operand of a command is no file but what
+// is looked for or done.
+func byScript(argv []string) bool {
+	switch base(argv[0]) {
+	case "grep", "egrep", "fgrep", "zgrep", "rg", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq":
+		return !slices.ContainsFunc(argv[1:], func(a string) bool {
+			return len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.ContainsAny(a, "ef") || strings.HasPrefix(a, "--regexp") || strings.HasPrefix(a, "--file") || strings.HasPrefix(a, "--expression")
+		})
+	}
+	return false
 }
 
 // copies notes what cp and its like read and write.

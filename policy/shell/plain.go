@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,7 +15,7 @@ type Command struct {
 	// command runs, such as a wildcard, holds a rune that is in no text.
 	Words []string
 	Text  string // its source on one line, at most 200 bytes
-	// Reads are the files and folders it is known to read, by absolute path.
+	// Reads are the files and folders it is known to read, as in [Access].
 	// They are known of what is on the read-only table, and only there.
 	Reads []string
 	// Changes says why it is not known to change nothing; empty: it is on the
@@ -153,15 +154,15 @@ func (t *tree) redirect(r *syntax.Redirect) {
 			return
 		}
 		t.note("it writes " + printable(word))
-		t.writes = append(t.writes, rooted(word, t.dir))
+		t.writes = append(t.writes, under(t.dir, word))
 	case syntax.RdrIn:
 		if why != "" {
 			t.moves("it reads what only running it tells")
 		}
-		if p := rooted(word, t.dir); isNetwork(p) {
+		if isNetwork(word) {
 			t.moves("it connects to " + printable(word))
 		} else {
-			t.reads = append(t.reads, p)
+			t.reads = append(t.reads, under(t.dir, word))
 		}
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		t.note("it has text of its own as input")
@@ -176,9 +177,20 @@ func (t *tree) note(why string) {
 	}
 }
 
-// isNetwork tells the paths that bash takes for addresses.
-func isNetwork(p string) bool {
+// isNetwork tells the paths that bash takes for addresses, and those that
+// look so.
+func isNetwork(word string) bool {
+	p := path.Clean(word)
 	return strings.HasPrefix(p, "/dev/tcp") || strings.HasPrefix(p, "/dev/udp")
+}
+
+// under is the path of a file that a command in dir calls name. What is ".." in
+// it stays, since it leads elsewhere behind a link.
+func under(dir, name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
 }
 
 // fixed is a word without quotes. why says what keeps it from being known,

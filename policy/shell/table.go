@@ -110,7 +110,7 @@ func readOnly(words []string, dir string) (reads []string, changes string) {
 		if f == "-" { // standard input, for all of them
 			continue
 		}
-		reads = append(reads, rooted(f, dir))
+		reads = append(reads, under(dir, f))
 	}
 	return reads, ""
 }
@@ -381,6 +381,16 @@ func looksAtHistory(args []string) (files []string, changes string) {
 		}
 	}
 	return files, ""
+}
+
+// settings are variables that are set for a command that runs without a
+// question, for the same reason as guards: git fetches what a repository lacks
+// with the programs that its settings name.
+func settings(name string) map[string]string {
+	if name == "git" {
+		return map[string]string{"GIT_ALLOW_PROTOCOL": "none"}
+	}
+	return nil
 }
 
 // guards are what is put between the name of a program and the rest of a
