@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"oneloop"
 	"oneloop/policy"
@@ -168,45 +170,46 @@ func TestARuleThatCannotBeKeptHoldsForTheSession(t *testing.T) {
 
 func TestOneAnswerIsNotTakenForAnotherQuestion(t *testing.T) {
 	dir := folder(t)
-	var mu sync.Mutex
-	open, most := 0, 0
-	o := policy.GateOptions{Dir: dir, Ask: func(_ context.Context, q oneloop.Question) (oneloop.Answer, error) {
-		mu.Lock()
-		open++
-		most = max(most, open)
-		mu.Unlock()
-		defer func() {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		open, most := 0, 0
+		o := policy.GateOptions{Dir: dir, Ask: func(_ context.Context, q oneloop.Question) (oneloop.Answer, error) {
+			mu.Lock()
+			open++
+			most = max(most, open)
+			mu.Unlock()
+			time.Sleep(time.Second) // until nobody else can go on
 			mu.Lock()
 			open--
 			mu.Unlock()
-		}()
-		return oneloop.Answer{Allow: q.Detail != "touch b", Reason: "not b"}, nil
-	}}
-	var runMu sync.Mutex
-	ran := map[string]bool{}
-	t1 := bash(new([]string), oneloop.Once)
-	t1.Parallel = true
-	t1.Run = func(_ context.Context, call *oneloop.ToolUse, _ func(oneloop.Event)) (*oneloop.ToolResult, error) {
-		runMu.Lock()
-		defer runMu.Unlock()
-		ran[call.ID] = true
-		return oneloop.TextResult("done"), nil
-	}
-	box := &oneloop.Toolbox{Tools: []oneloop.Tool{policy.Gate(o)(t1)}}
-	var calls []*oneloop.ToolUse
-	for _, id := range []string{"a", "b", "c"} {
-		calls = append(calls, &oneloop.ToolUse{ID: id, Name: "Bash", Input: []byte(command("touch " + id))})
-	}
-	msg := box.Run(t.Context(), calls, func(oneloop.Event) {})
-	if !ran["a"] || ran["b"] || !ran["c"] || most != 1 {
-		t.Errorf("ran %v, %d questions at once", ran, most)
-	}
-	for i, b := range msg.Blocks {
-		r := b.(*oneloop.ToolResult)
-		if r.ID != calls[i].ID || r.IsError != (r.ID == "b") || r.IsError && !strings.Contains(r.Text(), "not b") {
-			t.Errorf("%s: %s", r.ID, r.Text())
+			return oneloop.Answer{Allow: q.Detail != "touch b", Reason: "not b"}, nil
+		}}
+		var runMu sync.Mutex
+		ran := map[string]bool{}
+		tool := bash(new([]string), oneloop.Once)
+		tool.Parallel = true
+		tool.Run = func(_ context.Context, call *oneloop.ToolUse, _ func(oneloop.Event)) (*oneloop.ToolResult, error) {
+			runMu.Lock()
+			defer runMu.Unlock()
+			ran[call.ID] = true
+			return oneloop.TextResult("done"), nil
 		}
-	}
+		box := &oneloop.Toolbox{Tools: []oneloop.Tool{policy.Gate(o)(tool)}}
+		var calls []*oneloop.ToolUse
+		for _, id := range []string{"a", "b", "c"} {
+			calls = append(calls, &oneloop.ToolUse{ID: id, Name: "Bash", Input: []byte(command("touch " + id))})
+		}
+		msg := box.Run(t.Context(), calls, func(oneloop.Event) {})
+		if !ran["a"] || ran["b"] || !ran["c"] || most != 1 {
+			t.Errorf("ran %v, %d questions at once", ran, most)
+		}
+		for i, b := range msg.Blocks {
+			r := b.(*oneloop.ToolResult)
+			if r.ID != calls[i].ID || r.IsError != (r.ID == "b") || r.IsError && !strings.Contains(r.Text(), "not b") {
+				t.Errorf("%s: %s", r.ID, r.Text())
+			}
+		}
+	})
 }
 
 func TestAnAlwaysAnswersWhatWaitsBehindIt(t *testing.T) {

@@ -488,3 +488,32 @@ func TestAttackA14ABashInTheWorkspaceRunsNoHook(t *testing.T) {
 		t.Errorf("it was the %q, %v", ran, err)
 	}
 }
+
+func TestAHookThatAllowsIsNoWayAroundARule(t *testing.T) {
+	h := newHooked(t, one("PreToolUse", "", `echo '{"hookSpecificOutput":{"permissionDecision":"allow"}}'`))
+	o := with(t, h.dir, "ask Bash(git push:*)", "deny Bash(curl:*)")
+	for cmd, runs := range map[string]bool{"touch x": true, "git push x": false, "curl x": false, "sudo x": false, "cat .env": false} {
+		var ran []string
+		gated := h.Gate(o)(bash(&ran, oneloop.Once))
+		r, err := gated.Run(t.Context(), &oneloop.ToolUse{ID: "1", Name: "Bash", Input: []byte(command(cmd))}, func(oneloop.Event) {})
+		if err != nil || (len(ran) == 1) != runs || r.IsError == runs {
+			t.Errorf("%s: ran %q, %v, %v", cmd, ran, r.Text(), err)
+		}
+	}
+}
+
+func TestAHookCanHaveTheUserAsked(t *testing.T) {
+	h := newHooked(t, one("PreToolUse", "", `echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"look twice"}}'`))
+	for _, mode := range []policy.Mode{policy.Default, policy.Bypass} {
+		p := &person{answers: []oneloop.Answer{{Allow: true}}}
+		o := policy.GateOptions{Dir: h.dir, Mode: mode, Ask: p.ask}
+		var ran []string
+		gated := h.Gate(o)(bash(&ran, oneloop.Once))
+		if _, err := gated.Run(t.Context(), &oneloop.ToolUse{ID: "1", Name: "Bash", Input: []byte(command("ls"))}, func(oneloop.Event) {}); err != nil || len(ran) != 1 || len(p.asked) != 1 {
+			t.Fatalf("%v: ran %q, asked %d, %v", mode, ran, len(p.asked), err)
+		}
+		if q := p.asked[0]; !strings.Contains(q.Reason, "look twice") || q.Rule != "" {
+			t.Errorf("the question is %+v", q)
+		}
+	}
+}

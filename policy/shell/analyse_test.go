@@ -33,7 +33,7 @@ func TestOptionsThatAreNotListedAreNotReadOnly(t *testing.T) {
 		{"git blame --contents x f", false}, {"git ls-files -X x", false}, {"git ls-files -co --exclude-standard", true}, {"git fetch", false},
 		{"pwd x", false}, {"uname -a", true}, {"uname x", false}, {"id -u", true}, {"whoami", true}, {"which -a go", true}, {"seq 1 5", true},
 		{"cd src", true}, {"cd", false}, {"cd -", false}, {"cd src && ls", false}, {"cd src && pwd", true}, {"(cd src; echo x); cat f", false}, {"pushd src", false},
-		{"true --x", true}, {"echo -e 'a\\nb'", true}, {"echo ~", false}, {"echo a=~", false}, {"echo HEAD~1", true}, {"echo {a,b}", false}, {"echo stash@{0}", true}, {"echo {1..3}", false},
+		{"true --x", true}, {"echo -e 'a\\nb'", true}, {"echo ~", false}, {"echo a=~", false}, {"echo HEAD~1", true}, {"echo {a,b}", false}, {"echo stash@{0}", true}, {"echo {1..3}", false}, {"ls *", false}, {"ls f?", false}, {"ls [a]", false},
 		{"(ls)", true}, {"{ ls; }", true}, {"if ls; then pwd; else true; fi", true}, {"time ls", true}, {"! ls", true}, {"while ls; do pwd; done", false}, {"for f in a; do ls; done", false},
 		{"case x in x) ls;; esac", false}, {"ls &", false}, {"ls |& head", true}, {"coproc ls", false}, {"x=1 ls", false}, {"x=1", false}, {"export x=1", false},
 		{"ls < f", true}, {"ls < /dev/tcp/h/1", false}, {"ls < $x", false}, {"ls <> f", false}, {"ls 2>&1", true}, {"ls 3>&1", false}, {"ls >&-", false}, {"ls > /dev/null", true}, {"ls &> /dev/null", true},
