@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,47 @@ import (
 //     nothing.
 //   - Elsewhere a socket nobody listens on. Git does not see sockets, nobody
 //     can open one, and nothing else can be made in its place.
+
+// sharedGit gives the git folder that the worktree in root shares with others,
+// or "". What root says of it counts only when that folder says the same of
+// root: else a folder from anywhere could have any repository opened to it.
+func sharedGit(root string) string {
+	text, err := os.ReadFile(filepath.Join(root, ".git"))
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if err != nil || !ok {
+		return ""
+	}
+	own, err := realPath(from(root, target))
+	if err != nil {
+		return ""
+	}
+	back, err := os.ReadFile(filepath.Join(own, "gitdir"))
+	if err != nil || !sameFile(from(own, strings.TrimSpace(string(back))), filepath.Join(root, ".git")) {
+		return ""
+	}
+	common, err := os.ReadFile(filepath.Join(own, "commondir"))
+	if err != nil {
+		return ""
+	}
+	shared, err := realPath(from(own, strings.TrimSpace(string(common))))
+	if err != nil || filepath.Dir(own) != filepath.Join(shared, "worktrees") {
+		return ""
+	}
+	return shared
+}
+
+func from(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Lstat(a)
+	y, err2 := os.Lstat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
 
 // gitPart is what a git folder holds that is obeyed.
 type gitPart struct {
@@ -51,6 +93,7 @@ var worktreeParts = []gitPart{{name: "config.worktree", always: true}, {name: "c
 type guards struct {
 	roots []string
 	names map[string][]string // for each root, besides those of git
+	git   string              // a root that is itself a git folder; empty: there is none
 
 	wire tripwire
 
@@ -60,9 +103,10 @@ type guards struct {
 }
 
 // newGuards looks after the folders roots, the first of which is the
-// workspace. protect are further names in that.
-func newGuards(roots []string, home, state string, protect []string) (*guards, error) {
-	g := &guards{roots: roots, wire: tripwire{roots: roots}, names: map[string][]string{}, users: map[spot]int{}, list: openList(state)}
+// workspace. protect are further names in that. git is the folder that the
+// workspace, a worktree, shares with others.
+func newGuards(roots []string, git, home, state string, protect []string) (*guards, error) {
+	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots}, names: map[string][]string{}, users: map[spot]int{}, list: openList(state)}
 	for _, root := range roots {
 		for _, name := range guardedNames {
 			if name != ".git" {
@@ -76,6 +120,9 @@ func newGuards(roots []string, home, state string, protect []string) (*guards, e
 		for _, name := range guardedInHome {
 			g.names[root] = append(g.names[root], filepath.Join(rel, name))
 		}
+	}
+	if git != "" {
+		g.roots = append(slices.Clone(roots), git)
 	}
 	for _, name := range protect {
 		rel, err := relative(name, roots[0])
@@ -167,7 +214,17 @@ func (g *guards) clear(left []spot) {
 // mayBeOurs reports whether a stand-in can have that name. Lists lie where
 // only the user writes; still, nothing else is removed.
 func (g *guards) mayBeOurs(p spot) bool {
+	if p.root == g.git {
+		return filepath.IsLocal(p.name) && mayBePart(p.name)
+	}
 	return filepath.IsLocal(p.name) && (Protected(p.name) || slices.Contains(g.names[p.root], p.name) || startsUp("/", "/"+p.name))
+}
+
+// mayBePart reports whether a name is one of a git folder, or of one in it.
+func mayBePart(name string) bool {
+	return filepath.Base(name) == "info" || slices.ContainsFunc(gitParts, func(p gitPart) bool {
+		return name == p.name || strings.HasSuffix(name, "/"+p.name)
+	})
 }
 
 // remove removes what can be a stand-in: a socket, an empty folder, or a file
@@ -222,6 +279,9 @@ type taking struct {
 }
 
 func (t *taking) all() error {
+	if t.root == t.guards.git {
+		return t.git(".", gitParts)
+	}
 	if info, err := os.Lstat(t.path(".git")); err == nil {
 		t.repositories = append(t.repositories, t.path(".git"))
 		if !info.IsDir() {

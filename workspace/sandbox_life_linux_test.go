@@ -282,6 +282,39 @@ func TestSandboxProtectsWhatIsThereAndWhatIsNot(t *testing.T) {
 	}
 }
 
+func TestSandboxOfAWorktreeCommitsAndProtectsWhatIsShared(t *testing.T) {
+	base := t.TempDir()
+	setup := exec.Command("bash", "-c", "git init -q main && cd main && git config user.name a && git config user.email b && git commit -q --allow-empty -m one && "+
+		"git worktree add -q ../tree && mkdir ../liar && cp ../tree/.git ../liar/.git")
+	setup.Dir, setup.Env = base, append(os.Environ(), "HOME="+base)
+	if out, err := setup.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "GIT_CONFIG_NOSYSTEM=1"}
+	w := sandboxAt(t, filepath.Join(base, "tree"), workspace.SandboxOptions{Env: env, Show: []string{base}})
+	if out, exit := bash(t, w, 10*time.Second, "echo x > file && git add file && git commit -q -m two && git log --oneline | wc -l && git status --porcelain"); exit.Code != 0 || out != "2\n" {
+		t.Errorf("%+v: %s", exit, out)
+	}
+	shared := filepath.Join(base, "main", ".git")
+	for _, command := range []string{
+		"git config core.pager evil", "echo x > ../main/.git/hooks/pre-commit", "echo x >> ../main/.git/config", "echo ../evil > ../main/.git/worktrees/tree/commondir",
+		"echo x > ../main/.git/config.worktree", "echo x > ../main/.git/worktrees/tree/config.worktree", "echo x > ../main/file", "echo gitdir: x > .git",
+	} {
+		if out, exit := bash(t, w, 10*time.Second, command); exit.Code == 0 {
+			t.Errorf("%s: it succeeded: %s", command, out)
+		}
+	}
+	for _, name := range []string{"commondir", "config.worktree", "worktrees/tree/config.worktree"} {
+		if _, err := os.Lstat(filepath.Join(shared, name)); err == nil {
+			t.Errorf("%s was left", name)
+		}
+	}
+	liar := sandboxAt(t, filepath.Join(base, "liar"), workspace.SandboxOptions{Env: env, Show: []string{base}})
+	if out, exit := bash(t, liar, 10*time.Second, "echo x > ../main/.git/new"); exit.Code == 0 {
+		t.Errorf("a folder that only says it is a worktree writes the repository: %s", out)
+	}
+}
+
 func TestSandboxCanBeReadOnly(t *testing.T) {
 	w := sandbox(t, workspace.SandboxOptions{Dirs: []string{t.TempDir()}})
 	bash(t, w, 10*time.Second, "echo text > file; mkdir sub")

@@ -69,7 +69,13 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	for _, f := range local.files.folders[1:] {
 		roots = append(roots, f.real)
 	}
-	if w.guards, err = newGuards(roots, local.files.home, opts.State, opts.Protect); err != nil {
+	git := sharedGit(local.root)
+	if git != "" && !slices.ContainsFunc(w.policy.Write, func(dir string) bool { _, in := below(dir, git); return in }) {
+		w.policy.Write = append(w.policy.Write, git)
+	} else {
+		git = ""
+	}
+	if w.guards, err = newGuards(roots, git, local.files.home, opts.State, opts.Protect); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	network := "off"
