@@ -358,3 +358,40 @@ func TestSandboxCoversTheAttacksItIsMeasuredBy(t *testing.T) {
 		}
 	}
 }
+
+// TestTheTableOfAttacksInTheDocumentationIsThatOfTheTests writes the table when
+// WORKSPACE_TEST_DOCS is set.
+func TestTheTableOfAttacksInTheDocumentationIsThatOfTheTests(t *testing.T) {
+	const page, begin, end = "../docs/sandbox.md", "<!-- attacks -->\n", "<!-- /attacks -->"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(text), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatal("the page has no place for the table")
+	}
+	var table strings.Builder
+	table.WriteString("| | attack | without | `ns` | `ll` |\n|---|---|---|---|---|\n")
+	for _, a := range attacks(t) {
+		without, fence := "succeeds", "stopped"
+		if a.control != "" {
+			without = "not tried: " + a.control
+		}
+		if a.beyond != "" {
+			fence = "not stopped: " + a.beyond
+		}
+		fmt.Fprintf(&table, "| %s | %s | %s | stopped | %s |\n", a.id, a.title, without, fence)
+	}
+	want := head + begin + table.String() + end + tail
+	if os.Getenv("WORKSPACE_TEST_DOCS") != "" {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(text) != want {
+		t.Error("docs/sandbox.md has another table: WORKSPACE_TEST_DOCS=1 go test ./workspace -run TestTheTable writes it")
+	}
+}
