@@ -84,7 +84,11 @@ func (f *Files) create(path, name, content string) (*oneloop.ToolResult, error) 
 		return nil, f.explain(name, err)
 	}
 	lines := len(text.Lines(content))
-	r := oneloop.TextResult(fmt.Sprintf("Created %s, %d lines", name, lines))
+	unit := "lines"
+	if lines == 1 {
+		unit = "line"
+	}
+	r := oneloop.TextResult(fmt.Sprintf("Created %s, %d %s", name, lines, unit))
 	d := text.Compare(nil, text.New(raw, text.Detect(raw)).Text, short)
 	r.Details = FileDiff{Path: f.show(path), Diff: d.Text, Added: d.Added, Cut: d.Cut, Created: true}
 	return r, nil

@@ -39,6 +39,7 @@ type agent struct {
 	build   func() *session.Session // an agent like this one with an empty history
 	scratch string                  // of the run, outside the folder that is worked in
 	own     bool                    // Close removes scratch
+	child   bool                    // of another agent, whose files are not to be closed
 
 	ws      workspace.Workspace
 	box     *workspace.SandboxWorkspace // nil: commands are not confined
@@ -47,6 +48,7 @@ type agent struct {
 	private func() (link string, err error) // makes scratch
 
 	hooks *policy.Hooks
+	files *tool.Files                         // what the agent knows of files
 	hear  atomic.Pointer[func(oneloop.Event)] // who listens now
 }
 
@@ -75,7 +77,7 @@ type spec struct {
 func (p *program) newAgent(s spec) (_ *agent, err error) {
 	a := &agent{id: newID(), ledger: s.ledger}
 	if s.parent != nil {
-		a.scratch = s.parent.scratch
+		a.scratch, a.child = s.parent.scratch, true
 	}
 	defer func() {
 		if err != nil {
@@ -144,7 +146,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 func (p *program) hooks(s spec, ws workspace.Workspace, a *agent) (*policy.Hooks, error) {
 	h := &policy.Hooks{
 		List: p.settings.Hooks, Workspace: ws, Session: a.id, Model: a.model.ID, Emit: a.tell,
-		Mode: func() policy.Mode { return p.settings.Mode },
+		Mode: p.mode,
 	}
 	if s.parent != nil {
 		h.Session, h.Agent, h.Emit = s.parent.hooks.Session, policy.Subagent{ID: a.id, Type: "subtask"}, s.parent.hooks.Emit
@@ -175,25 +177,6 @@ func (a *agent) moments(parent *agent, s *session.Session) {
 		urged = len(more) > 0
 		return more, err
 	}
-}
-
-// tools are the agent's and what the model is told of them. What is written
-// here first is asked last: policy is outside of everything else.
-func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) (*oneloop.Toolbox, []oneloop.ToolDef, error) {
-	box := &oneloop.Toolbox{Tools: s.tools, Aliases: prof.aliases}
-	if s.tools != nil {
-		return box, box.Defs(), nil
-	}
-	rules, err := policy.NewRules(policy.RuleOptions{Dir: a.dir, Home: p.home()}, p.settings.Permissions...)
-	if err != nil {
-		return nil, nil, err
-	}
-	bash := tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch})
-	gate := a.hooks.Gate(policy.GateOptions{
-		Mode: p.settings.Mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: a.hooks.Ask(p.ask), Keep: p.settings.Keep(a.dir),
-	})
-	box.Tools = []oneloop.Tool{gate(bash)}
-	return box, prof.defs(box), nil
 }
 
 // open opens the folder that is worked in. Its commands are confined unless
@@ -329,6 +312,9 @@ func (a *agent) Close() error {
 	if a.box != nil {
 		err = errors.Join(err, a.box.Close())
 	}
+	if a.files != nil && !a.child {
+		err = errors.Join(err, a.files.Close())
+	}
 	if a.own {
 		err = errors.Join(err, os.RemoveAll(a.scratch))
 	}
@@ -414,19 +400,6 @@ func (p *program) system(prof profile, own string) []oneloop.Block {
 		return nil
 	}
 	return []oneloop.Block{&oneloop.Text{Text: text}}
-}
-
-// checkTools refuses names of tools that do not exist.
-func (p *program) checkTools() error {
-	if p.opts.tools == "" || p.opts.tools == "bash" {
-		return nil
-	}
-	for name := range strings.SplitSeq(p.opts.tools, ",") {
-		if strings.TrimSpace(name) != "Bash" {
-			return usagef(p.words.FlagValue, "--tools", name, "Bash, or bash for one tool and a system prompt of one line")
-		}
-	}
-	return nil
 }
 
 // child runs a subtask that a command handed over: an agent like its parent,

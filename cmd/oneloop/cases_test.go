@@ -496,3 +496,20 @@ func TestAMessageWhoseContentIsOneStringIsItsText(t *testing.T) {
 		t.Errorf("stdout is %q", o.stdout)
 	}
 }
+
+func TestTheDefaultToolsAndPromptAreSmall(t *testing.T) {
+	p := newProduct(t, say("ok"))
+	p.done("go on")
+	var sent struct {
+		System json.RawMessage `json:"system"`
+		Tools  json.RawMessage `json:"tools"`
+	}
+	if err := json.Unmarshal(p.request(1).Body, &sent); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(sent.System) + len(sent.Tools); n > 5500 {
+		t.Errorf("%d bytes", n)
+	} else {
+		t.Logf("%d bytes", n)
+	}
+}

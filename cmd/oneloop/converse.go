@@ -159,10 +159,25 @@ func slash(line string) (name, args string, ok bool) {
 }
 
 // command does what a line that begins with / says.
+// diff shows what the session changed.
+func (c *conversation) diff() {
+	changed := c.agent.files.Diff()
+	if len(changed) == 0 {
+		c.front.Say(c.words.NoDiff)
+	}
+	for _, f := range changed {
+		c.front.Say(fmt.Sprintf("%s  +%d -%d", f.Path, f.Added, f.Removed))
+		if text := strings.TrimRight(f.Diff+f.Note, "\n"); text != "" {
+			c.front.Say(text)
+		}
+	}
+}
+
 func (c *conversation) command(name, args string) {
 	do := map[string]func(){
 		"/help": func() { c.front.Say(c.words.Help) },
 		"/cost": func() { c.front.Say(c.words.Cost(c.agent.spent())) },
+		"/diff": c.diff,
 		"/clear": func() {
 			c.agent.Session = c.agent.build()
 			c.trace.clear()

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"oneloop"
@@ -40,6 +41,7 @@ type program struct {
 	ready    func()          // waits until signals are taken over
 	before   []oneloop.Event // what happened before there was a trace
 	ask      oneloop.Ask     // nil: nobody is there
+	left     atomic.Bool     // the user approved a plan
 }
 
 // run does what the command line says and returns the exit code.

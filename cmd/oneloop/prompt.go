@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"oneloop"
+	"oneloop/tool"
 )
 
 // profile is what a model is told of itself and its tools.
@@ -27,7 +28,8 @@ func defaultProfile(root, confined string) profile {
 Use the tools to look, act and check: read before you change, run what you changed, and go on until the task is done or you need an answer only the user can give.
 Each Bash call starts a new shell in that folder; nothing it leaves running survives it. A command that runs oneloop "subtask" gets the answer of a fresh agent on its standard output.%s
 Finish with a short answer in the user's language: what you did, what you saw, what is left.`, root, runtime.GOOS, confined),
-		defs: (*oneloop.Toolbox).Defs,
+		defs:    (*oneloop.Toolbox).Defs,
+		aliases: tool.Aliases(),
 	}
 }
 

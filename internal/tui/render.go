@@ -206,6 +206,7 @@ func (r *renderer) denied(prefix string, e oneloop.Denied) {
 	what, reason := "", e.Reason
 	if e.Call != nil {
 		what = e.Call.Name
+		reason = strings.TrimPrefix(reason, what+": ")
 		if c, ok := bashCommand(e.Call); ok {
 			what = head(c, headCells)
 			// A reason begins with the part it is about. Where that is the

@@ -75,6 +75,7 @@ type Text struct {
 	Welcome       string // version, model, folder
 	WelcomeHint   string
 	Help          string // what /help prints
+	NoDiff        string
 	UnknownSlash  string // command
 	SlashAlone    string // command
 	Cleared       string

@@ -16,8 +16,9 @@ var english = Text{
 Flags
   --model NAME           model, e.g. claude-sonnet-5 (or MODEL_ID, ONELOOP_MODEL)
   --effort LEVEL         low, medium, high, xhigh or max
-  --tools LIST           tools the model gets: Bash; or "bash": one tool and a
-                         system prompt of one line
+  --tools LIST           tools the model gets, of Bash, Read, Write, Edit, Glob,
+                         Grep and WebFetch; or "bash": one tool and a system
+                         prompt of one line
   --system-prompt TEXT   instead of the built-in system prompt
   --append-system-prompt TEXT
                          after the built-in system prompt
@@ -133,6 +134,7 @@ Exit code
 	Help: `  /help           this list
   /clear          begin a new conversation
   /cost           what was used so far
+  /diff           what this conversation changed in files
   q, exit, Ctrl-D leave
 
   Enter           send               Alt-Enter, \ Enter   new line
@@ -143,6 +145,7 @@ Exit code
 
   You may type while a turn runs; what you send waits for its end.
 `,
+	NoDiff:        "no file has changed",
 	UnknownSlash:  "there is no command %s; /help lists them. A space in front sends the line to the model",
 	SlashAlone:    "%s stands alone; nothing was done. A space in front sends the line to the model",
 	Cleared:       "a new conversation begins",

@@ -16,8 +16,8 @@ var chinese = Text{
 选项
   --model 名称           使用的模型，如 claude-sonnet-5（也可用 MODEL_ID、ONELOOP_MODEL）
   --effort 档位          low、medium、high、xhigh 或 max
-  --tools 列表           给模型的工具：Bash；写 bash 则只有一个工具和一行
-                         系统提示词
+  --tools 列表           给模型的工具：Bash、Read、Write、Edit、Glob、Grep、
+                         WebFetch；写 bash 则只有一个工具和一行系统提示词
   --system-prompt 文本   替换内置的系统提示词
   --append-system-prompt 文本
                          追加在内置的系统提示词之后
@@ -132,6 +132,7 @@ var chinese = Text{
 	Help: `  /help           显示这些命令
   /clear          开始新的对话
   /cost           到目前为止的用量
+  /diff           这次对话改动了哪些文件
   q、exit、Ctrl-D 退出
 
   Enter           发送             Alt-Enter 或 \ Enter  换行
@@ -142,6 +143,7 @@ var chinese = Text{
 
   模型工作时也可以输入，发送的内容会等这一轮结束。
 `,
+	NoDiff:        "没有文件改动",
 	UnknownSlash:  "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
 	SlashAlone:    "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
 	Cleared:       "新的对话开始了",

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"oneloop"
+	"oneloop/policy"
+	"oneloop/tool"
+	"oneloop/workspace"
+)
+
+// toolNames are the tools there are, in the order in which the model sees
+// them.
+var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch"}
+
+// checkTools refuses names of tools that do not exist.
+func (p *program) checkTools() error {
+	if p.opts.tools == "" || p.opts.tools == "bash" {
+		return nil
+	}
+	for name := range strings.SplitSeq(p.opts.tools, ",") {
+		if !slices.Contains(toolNames, strings.TrimSpace(name)) {
+			return usagef(p.words.FlagValue, "--tools", name, strings.Join(toolNames, ", ")+"; bash")
+		}
+	}
+	return nil
+}
+
+// chosen reports whether the command line wants a tool.
+func (p *program) chosen(name string) bool {
+	if p.opts.tools == "" {
+		return true
+	}
+	if p.opts.tools == "bash" {
+		return name == "Bash"
+	}
+	for n := range strings.SplitSeq(p.opts.tools, ",") {
+		if strings.TrimSpace(n) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// tools are the agent's and what the model is told of them. What is written
+// here first is asked last: policy is outside of everything else.
+func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) (*oneloop.Toolbox, []oneloop.ToolDef, error) {
+	box := &oneloop.Toolbox{Tools: s.tools, Aliases: prof.aliases}
+	if s.tools != nil {
+		return box, box.Defs(), nil
+	}
+	rules, err := policy.NewRules(policy.RuleOptions{Dir: a.dir, Home: p.home()}, p.settings.Permissions...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.parent != nil && s.parent.ws == ws {
+		a.files = s.parent.files.Child()
+	} else {
+		a.files = tool.NewFiles(ws, tool.FilesOptions{})
+	}
+	ask := a.hooks.Ask(p.ask)
+	gate := a.hooks.Gate(policy.GateOptions{
+		ModeNow: p.mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: ask, Keep: p.settings.Keep(a.dir),
+	})
+	for _, t := range []oneloop.Tool{
+		a.files.Watch(tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch})),
+		a.files.Read(), a.files.Write(), a.files.Edit(),
+		tool.Glob(ws, tool.GlobOptions{}), tool.Grep(ws, tool.GrepOptions{}),
+		tool.WebFetch(tool.WebFetchOptions{}),
+	} {
+		if p.chosen(t.Name) {
+			box.Tools = append(box.Tools, gate(t))
+		}
+	}
+	if p.mode() == policy.Plan && p.opts.tools == "" {
+		box.Tools = append(box.Tools, gate(tool.ExitPlanMode(tool.PlanOptions{
+			Ask: ask, In: func() bool { return p.mode() == policy.Plan },
+			Leave: func(context.Context) error { p.left.Store(true); return nil },
+		})))
+	}
+	return box, prof.defs(box), nil
+}
+
+// mode is the permission mode now: plan until the user has approved one.
+func (p *program) mode() policy.Mode {
+	if p.settings.Mode == policy.Plan && p.left.Load() {
+		return policy.Default
+	}
+	return p.settings.Mode
+}
