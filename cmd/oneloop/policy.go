@@ -50,6 +50,9 @@ func (p *program) ruled(ctx context.Context) (o policy.GateOptions, err error) {
 		dir = real
 	}
 	o = policy.GateOptions{Dir: dir, Home: p.home()}
+	o.Isolation = func() policy.Isolation { // a command runs confined or not at all
+		return policy.Isolation{Sandboxed: s.Sandbox != "none"}
+	}
 	o.Rules, err = policy.NewRules(policy.RuleOptions{Dir: o.Dir, Home: o.Home}, s.Permissions...)
 	return o, err
 }
