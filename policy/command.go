@@ -52,12 +52,17 @@ func (r Rule) stops(a *shell.Analysis) (found finding) {
 			f = ruled(r, "a rule names it")
 		case shell.Perhaps:
 			f = ruled(r, "it may turn out to be what a rule names")
-			f.tier = shell.Ask
+			f.tier, f.firm = shell.Ask, r.Tier == shell.Deny
 		}
 		f.part = shell.Visible(p.Text())
 		if found = worse(found, f); found.tier == r.Tier {
 			break
 		}
+	}
+	if a.Unclear != "" && r.Tier == shell.Deny && found.tier < shell.Deny {
+		f := ruled(r, "it cannot be compared with a rule, as "+a.Unclear)
+		f.tier, f.firm, f.danger = shell.Ask, true, a.Verdict.Rule
+		found = worse(found, f)
 	}
 	if r.spec == "" && found.tier == shell.Allow { // also what has no parts
 		found = ruled(r, "a rule names every command")

@@ -38,6 +38,7 @@ type finding struct {
 	part   string   // of a command it is about; empty: all of it
 	wants  []string // rules that would allow what is only asked for; empty: none would
 	danger string   // the danger list's own name of its rule
+	firm   bool     // it may be what a rule denies, or a hook asks: no mode allows it
 }
 
 // worse returns the stricter of two findings. What would allow both is what
@@ -53,7 +54,7 @@ func worse(a, b finding) finding {
 		if len(a.wants) == 0 || len(b.wants) == 0 {
 			wants = nil
 		}
-		if b.kind > a.kind {
+		if b.kind > a.kind && !a.firm || b.firm && !a.firm {
 			a = b
 		}
 		a.wants = wants
@@ -184,7 +185,7 @@ func (j judge) path(name string, write, sure bool, bare func(Rule) bool) finding
 		case r.path.match(name):
 		case r.Tier > shell.Allow && strings.ContainsAny(name, "*?[") && r.path.perhaps(name):
 			f := ruled(r, "it may be a file that a rule names")
-			f.tier = shell.Ask
+			f.tier, f.firm = shell.Ask, r.Tier == shell.Deny
 			return f
 		default:
 			continue
@@ -192,7 +193,7 @@ func (j judge) path(name string, write, sure bool, bare func(Rule) bool) finding
 		f := ruled(r, "a rule names it")
 		switch {
 		case r.Tier == shell.Deny && !sure:
-			f.tier, f.reason = shell.Ask, "it may be a file that a rule names"
+			f.tier, f.firm, f.reason = shell.Ask, true, "it may be a file that a rule names"
 			return f
 		case r.Tier > shell.Allow:
 			return f

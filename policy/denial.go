@@ -82,6 +82,8 @@ func unasked(call *oneloop.ToolUse, f finding, why string) *denial {
 		}
 	} else if f.kind == byHook {
 		tell = "tell the user what the hook said"
+	} else if f.firm {
+		tell = "write it so that it is plain what it runs: the rule " + f.source() + " denies in every mode"
 	} else {
 		d.rule = bypass
 		tell = "tell the user that " + bypass + " allows it"

@@ -206,7 +206,7 @@ func (g *gate) decide(ctx context.Context, call *oneloop.ToolUse, effect func(*o
 
 // lifted is a finding after what the mode and the sandbox make of it.
 func lifted(f finding, mode Mode, in Isolation) finding {
-	if f.tier != shell.Ask || f.kind == byHook {
+	if f.tier != shell.Ask || f.firm {
 		return f
 	}
 	edit, command := f.kind == byDefaultEdit, f.kind == byDefaultRun
@@ -231,7 +231,7 @@ func hooked(ctx context.Context, f finding) finding {
 	h, _ := ctx.Value(hookKey{}).(hookAnswer)
 	switch {
 	case h.answer == asks && f.tier < shell.Deny:
-		return finding{tier: shell.Ask, kind: byHook, reason: "a hook wants the user to be asked: " + h.reason}
+		return finding{tier: shell.Ask, kind: byHook, firm: true, reason: "a hook wants the user to be asked: " + h.reason}
 	case h.answer == allows && f.tier == shell.Ask && f.kind < byGuard:
 		return finding{tier: shell.Allow, kind: byHook, reason: h.reason}
 	}
