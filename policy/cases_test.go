@@ -15,7 +15,7 @@ var commandCases = []struct{ id, command, want string }{
 	{"B001", "git status", "allow"},
 	{"B002", "git status && rm -rf x", "ask"},
 	{"B004", "ls -la | head -5", "allow"},
-	{"B005", "grep -rn TODO src", "allow"},
+	{"B005", "grep -rn needle src", "allow"},
 	{"B007", `echo "> /dev/null"`, "allow"},
 	{"B008", "make 2> /dev/null", "ask"},
 	{"B010", "ls 2> /dev/null", "allow"},
