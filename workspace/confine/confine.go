@@ -64,7 +64,7 @@ type Limits struct {
 	Memory    int64 // bytes that all its processes have together
 	Data      int64 // bytes that one process may ask for
 	File      int64 // bytes of a file
-	Disk      int64 // bytes by which its files may grow
+	Disk      int64 // bytes that files it changes may take; it is ended a little before
 }
 
 // Result is how a command ended.

@@ -24,6 +24,7 @@ type watchdog struct {
 	count   bool // of processes
 	began   time.Time
 	free    []uint64      // bytes free below each of dirs, as far as they are its own affair
+	enough  int64         // bytes at which it is ended: before the limit
 	wrote   int64         // bytes that were written and left no trace
 	between time.Duration // until the next look at free space
 }
@@ -37,6 +38,7 @@ const fastest = 4 << 30
 func newWatchdog(l Limits, pid int, dirs []string, count bool) *watchdog {
 	w := &watchdog{limits: l, pid: pid, dirs: dirs, count: count && l.Processes > 0, began: time.Now(), between: look}
 	if l.Disk > 0 {
+		w.enough = l.Disk - min(l.Disk/8, nearly)
 		for _, dir := range dirs {
 			w.free = append(w.free, freeBytes(dir))
 		}
@@ -56,9 +58,13 @@ func (w *watchdog) pause() time.Duration {
 	return 0
 }
 
+// nearly is how many bytes before the limit on files a command is ended, or an
+// eighth of the limit: on a busy machine it goes on writing until we get to it.
+const nearly = 64 << 20
+
 // plan makes looks more frequent the closer the limit is.
 func (w *watchdog) plan(used int64) {
-	left := time.Duration(w.limits.Disk-used) * time.Second / fastest
+	left := time.Duration(w.enough-used) * time.Second / fastest
 	w.between = min(max(left, 3*time.Millisecond), look)
 }
 
@@ -111,7 +117,7 @@ func (w *watchdog) disk() string {
 		}
 	}
 	wrote := w.written()
-	if used = max(used, wrote-w.wrote); used > w.limits.Disk {
+	if used = max(used, wrote-w.wrote); used > w.enough {
 		used = 0
 		for _, dir := range w.dirs {
 			used += changedSince(dir, w.began)
@@ -122,8 +128,8 @@ func (w *watchdog) disk() string {
 		w.wrote = wrote - used
 	}
 	w.plan(used)
-	if used > w.limits.Disk {
-		return fmt.Sprintf("the files it changed take %s, the limit is %s", size(used), size(w.limits.Disk))
+	if used > w.enough {
+		return fmt.Sprintf("the files it changed take %s, and the limit is %s", size(used), size(w.limits.Disk))
 	}
 	return ""
 }
