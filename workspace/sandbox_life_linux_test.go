@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"oneloop/looptest"
 	"oneloop/workspace"
 )
@@ -230,6 +232,20 @@ func TestSandboxOfAFolderThatWasReplacedIsStartedAgain(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "file")); string(text) != "new\n" {
 		t.Errorf("it wrote %q, %v", text, err)
+	}
+}
+
+func TestSandboxStartsWhereMemoryIsClosedAndLeavesItClosed(t *testing.T) {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
+	w := sandbox(t, workspace.SandboxOptions{Backend: workspace.BackendNS})
+	if out, exit := bash(t, w, 10*time.Second, "echo ran"); out != "ran\n" {
+		t.Errorf("%+v: %s", exit, out)
+	}
+	if now, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); now != 0 || err != nil {
+		t.Errorf("it is %d now, %v", now, err)
 	}
 }
 
