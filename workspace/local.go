@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // LocalOptions are the settings of [Local].
@@ -30,6 +31,7 @@ type LocalWorkspace struct {
 	files rooted
 	env   []string
 	null  *os.File
+	shell atomic.Pointer[string] // where bash was found last
 }
 
 // Local returns the workspace in the folder root. It fails when there is no
@@ -88,9 +90,17 @@ func homeFolder() string {
 	return filepath.Clean(home)
 }
 
-// Describe looks for bash each time, so that one installed meanwhile is found.
+// Describe looks each time whether bash is there, so that one installed
+// meanwhile is found.
 func (w *LocalWorkspace) Describe() Info {
-	shell, _ := w.lookup("bash", w.env)
+	var shell string
+	if last := w.shell.Load(); last != nil {
+		shell = *last
+	}
+	if _, there := executable(shell); shell == "" || !there {
+		shell, _ = w.lookup("bash", w.env)
+		w.shell.Store(&shell)
+	}
 	info := Info{Root: w.root, Home: w.files.home, OS: runtime.GOOS, Shell: shell, Sandbox: "none"}
 	for _, f := range w.files.folders[1:] {
 		info.Dirs = append(info.Dirs, f.real)

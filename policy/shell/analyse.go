@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"path"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -123,6 +124,8 @@ func unfinished(command string) string {
 	return command
 }
 
+var printers = sync.Pool{New: func() any { return syntax.NewPrinter() }}
+
 // source writes the commands of a tree anew.
 func source(stmts []*syntax.Stmt, t *tree) (string, error) {
 	for i, expr := range t.exprs {
@@ -154,6 +157,8 @@ func source(stmts []*syntax.Stmt, t *tree) (string, error) {
 		word, _ := fixed(r.Word)
 		r.Word = &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: quoted(word)}}}
 	}
-	err := syntax.NewPrinter().Print(&b, &syntax.File{Stmts: stmts})
+	p := printers.Get().(*syntax.Printer)
+	defer printers.Put(p)
+	err := p.Print(&b, &syntax.File{Stmts: stmts})
 	return b.String(), err
 }

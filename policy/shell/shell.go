@@ -13,6 +13,7 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -216,16 +217,21 @@ func reason(err error) string {
 	return oneLine(err.Error())
 }
 
+// parsers are used again: a new one takes many times the memory of an everyday
+// command. One that failed is not.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
 // parse returns the statements of src, with an error also those before it.
 func parse(src string) ([]*syntax.Stmt, error) {
 	var stmts []*syntax.Stmt
-	p := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	p := parsers.Get().(*syntax.Parser)
 	for s, err := range p.StmtsSeq(&guarded{src: src}) {
 		if err != nil {
 			return stmts, err
 		}
 		stmts = append(stmts, s)
 	}
+	parsers.Put(p)
 	return stmts, nil
 }
 
