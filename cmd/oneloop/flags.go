@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"oneloop/internal/tui"
+	"oneloop/workspace"
 )
 
 // options are what the command line says.
@@ -154,7 +155,7 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 
 var (
 	outputFormats = []string{"text", "json", "stream-json"}
-	sandboxes     = []string{"auto", "ns", "none"}
+	sandboxes     = []string{"auto", workspace.BackendNS, workspace.BackendLL, "none"}
 )
 
 // Values of flags that are numbers, as examples.

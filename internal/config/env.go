@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"oneloop/policy"
+	"oneloop/workspace"
 )
 
 // credentialNames are the environment variables that hold credentials of
@@ -167,10 +168,10 @@ func (l *loader) permissions() error {
 	}
 	switch box.text {
 	case "":
-	case "auto", "ns", "none":
+	case "auto", workspace.BackendNS, workspace.BackendLL, "none":
 		l.out.Sandbox = l.set("sandbox", box)
 	default:
-		return bad("%s: there is no sandbox named %q; the names are auto, ns, none.", box.from, box.text)
+		return bad("%s: there is no sandbox named %q; the names are auto, ns, ll, none.", box.from, box.text)
 	}
 	return nil
 }
