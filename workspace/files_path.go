@@ -96,16 +96,16 @@ func (f rooted) walk(abs string, links follow) (string, error) {
 	if dir, rel, ok := f.holder(abs); ok {
 		at, rest = dir, rel
 	}
-	todo := split(rest)
-	for n := 0; len(todo) > 0; {
-		name := todo[0]
-		todo = todo[1:]
+	ahead := split(rest)
+	for n := 0; len(ahead) > 0; {
+		name := ahead[0]
+		ahead = ahead[1:]
 		if name == ".." {
 			at = filepath.Dir(at)
 			continue
 		}
 		next := filepath.Join(at, name)
-		if len(todo) == 0 && links == notTheLast {
+		if len(ahead) == 0 && links == notTheLast {
 			return next, nil
 		}
 		info, err := os.Lstat(next)
@@ -130,7 +130,7 @@ func (f rooted) walk(abs string, links follow) (string, error) {
 			volume := filepath.VolumeName(target)
 			at, target = volume+string(filepath.Separator), target[len(volume):]
 		}
-		todo = append(split(target), todo...)
+		ahead = append(split(target), ahead...)
 	}
 	return at, nil
 }

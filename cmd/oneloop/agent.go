@@ -39,7 +39,6 @@ type agent struct {
 	build   func() *session.Session // an agent like this one with an empty history
 	scratch string                  // of the run, outside the folder that is worked in
 	own     bool                    // Close removes scratch
-	child   bool                    // of another agent, whose files are not to be closed
 
 	ws      workspace.Workspace
 	box     *workspace.SandboxWorkspace // nil: commands are not confined
@@ -49,6 +48,7 @@ type agent struct {
 
 	hooks *policy.Hooks
 	files *tool.Files                         // what the agent knows of files
+	drop  func() error                        // closes files; nil: they share another agent's
 	hear  atomic.Pointer[func(oneloop.Event)] // who listens now
 }
 
@@ -63,7 +63,7 @@ func (a *agent) tell(e oneloop.Event) {
 type spec struct {
 	dir    string         // where it works
 	system string         // instead of the profile's
-	tools  []oneloop.Tool // instead of bash
+	tools  []oneloop.Tool // instead of the usual ones
 	ledger *budget.Ledger // nil: one with the limits of the command line
 
 	parent *agent // nil: it is the first of its run
@@ -77,7 +77,7 @@ type spec struct {
 func (p *program) newAgent(s spec) (_ *agent, err error) {
 	a := &agent{id: newID(), ledger: s.ledger}
 	if s.parent != nil {
-		a.scratch, a.child = s.parent.scratch, true
+		a.scratch = s.parent.scratch
 	}
 	defer func() {
 		if err != nil {
@@ -312,8 +312,8 @@ func (a *agent) Close() error {
 	if a.box != nil {
 		err = errors.Join(err, a.box.Close())
 	}
-	if a.files != nil && !a.child {
-		err = errors.Join(err, a.files.Close())
+	if a.drop != nil {
+		err = errors.Join(err, a.drop())
 	}
 	if a.own {
 		err = errors.Join(err, os.RemoveAll(a.scratch))

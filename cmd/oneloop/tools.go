@@ -30,18 +30,13 @@ func (p *program) checkTools() error {
 
 // chosen reports whether the command line wants a tool.
 func (p *program) chosen(name string) bool {
-	if p.opts.tools == "" {
+	switch p.opts.tools {
+	case "":
 		return true
-	}
-	if p.opts.tools == "bash" {
+	case "bash":
 		return name == "Bash"
 	}
-	for n := range strings.SplitSeq(p.opts.tools, ",") {
-		if strings.TrimSpace(n) == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(p.opts.tools, ","), func(n string) bool { return strings.TrimSpace(n) == name })
 }
 
 // tools are the agent's and what the model is told of them. What is written
@@ -59,6 +54,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		a.files = s.parent.files.Child()
 	} else {
 		a.files = tool.NewFiles(ws, tool.FilesOptions{})
+		a.drop = a.files.Close
 	}
 	ask := a.hooks.Ask(p.ask)
 	gate := a.hooks.Gate(policy.GateOptions{
