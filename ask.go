@@ -14,6 +14,8 @@ type Question struct {
 	Detail string   `json:"detail,omitempty"` // everything the answer depends on, e.g. the whole command
 	Reason string   `json:"reason,omitempty"` // why it is asked
 	Rule   string   `json:"rule,omitempty"`   // what "always" would allow from now on; empty: not offered
+	File   string   `json:"file,omitempty"`   // where that rule would be kept; empty: for the session only
+	In     string   `json:"in,omitempty"`     // what confines the command it is about, e.g. "ns, no network", or "no sandbox"
 	Call   *ToolUse `json:"call,omitempty"`   // the call it is about
 
 	// Choices are what a "choice" is between. Its answer is some of them, or

@@ -139,14 +139,12 @@ func (g *gate) question(call *oneloop.ToolUse, list []oneloop.Touch, f finding, 
 		q.Reason += " (" + f.source() + ")"
 	}
 	if onlyCommands(list) {
-		q.Reason += "; it would run with: " + g.isolation().String()
+		q.In = g.isolation().String()
 	}
 	if want != "" {
 		q.Rule = want
 		if g.Keep != nil {
-			q.Rule += ", kept in " + g.Keep.File
-		} else {
-			q.Rule += ", for this session"
+			q.File = g.Keep.File
 		}
 	}
 	return q

@@ -75,8 +75,8 @@ func TestAQuestionShowsAllTheAnswerDependsOn(t *testing.T) {
 			t.Errorf("the question does not show %.40q: %.100q", want, q.Detail)
 		}
 	}
-	if !strings.Contains(q.Reason, "ll, network on") || !strings.Contains(q.Reason, "invisible character") {
-		t.Errorf("the reason is %q", q.Reason)
+	if q.In != "ll, network on" || !strings.Contains(q.Reason, "invisible character") {
+		t.Errorf("it runs in %q, the reason is %q", q.In, q.Reason)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestAlwaysIsOfferedOnlyWhereItIsPlainWhatItAllows(t *testing.T) {
 		if len(p.asked) != 1 {
 			t.Fatalf("%q: asked %d times", command, len(p.asked))
 		}
-		if got, _, _ := strings.Cut(p.asked[0].Rule, ", "); got != want {
+		if got := p.asked[0].Rule; got != want {
 			t.Errorf("%q: offered %q, want %q", command, got, want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestAlwaysIsNotOfferedWhenTheRuleWouldNotDo(t *testing.T) {
 		p := &person{answers: []oneloop.Answer{{}}}
 		var ran []string
 		ask(t, editor(&ran), policy.GateOptions{Dir: dir, Ask: p.ask}, "Write", path(filepath.Join(dir, name)))
-		if got, _, _ := strings.Cut(p.asked[0].Rule, ", "); got != want {
+		if got := p.asked[0].Rule; got != want {
 			t.Errorf("%q: offered %q, want %q", name, got, want)
 		}
 	}
@@ -146,8 +146,8 @@ func TestAlwaysKeepsARuleAndAsksNoMore(t *testing.T) {
 	if len(ran) != 2 || len(p.asked) != 1 || len(kept) != 1 || kept[0] != "Bash(go test:*)" {
 		t.Fatalf("ran %q, asked %d, kept %q", ran, len(p.asked), kept)
 	}
-	if !strings.Contains(p.asked[0].Rule, "Bash(go test:*)") || !strings.Contains(p.asked[0].Rule, "/ada/settings.local.json") {
-		t.Errorf("what is kept where is shown as %q", p.asked[0].Rule)
+	if p.asked[0].Rule != "Bash(go test:*)" || p.asked[0].File != "/ada/settings.local.json" {
+		t.Errorf("what is kept where is shown as %q in %q", p.asked[0].Rule, p.asked[0].File)
 	}
 	if d := policy.ExplainCommand(o, "go test x"); d.Decision != "allow" || d.File != "/ada/settings.local.json" {
 		t.Errorf("%+v", d)

@@ -84,9 +84,17 @@ func (in choiceInput) check() error {
 func (in choiceInput) put(ctx context.Context, ask oneloop.Ask, call *oneloop.ToolUse) *oneloop.ToolResult {
 	var b strings.Builder
 	for i, q := range in.Questions {
-		a, err := ask(ctx, q.question(call))
+		one := q.question(call)
+		if n := len(in.Questions); n > 1 {
+			one.Title = fmt.Sprintf("[%d/%d] %s", i+1, n, one.Title)
+		}
+		a, err := ask(ctx, one)
 		if err != nil {
-			fmt.Fprintf(&b, "%s\nNo answer came (%v). %d of %d questions are open; do not ask them again in this turn.", q.Question, err, len(in.Questions)-i, len(in.Questions))
+			why := fmt.Sprintf("No answer came (%v).", err)
+			if errors.Is(err, oneloop.ErrInterrupted) {
+				why = "The user stopped the turn instead of answering."
+			}
+			fmt.Fprintf(&b, "%s\n%s %d of %d questions are open; do not ask them again in this turn.", q.Question, why, len(in.Questions)-i, len(in.Questions))
 			break
 		}
 		fmt.Fprintf(&b, "%s\n%s\n", q.Question, answered(q, a))

@@ -40,7 +40,7 @@ func TestAChoiceIsPutToTheUserAndTheAnswerToTheModel(t *testing.T) {
 		t.Fatalf("%d questions", len(p.asked))
 	}
 	p.asked[0].Call = nil
-	if d := cmp.Diff(oneloop.Question{Kind: "choice", Title: "Store: Which database?", Detail: "It cannot be changed later.",
+	if d := cmp.Diff(oneloop.Question{Kind: "choice", Title: "[1/2] Store: Which database?", Detail: "It cannot be changed later.",
 		Choices: []oneloop.Choice{{Label: "SQLite", Detail: "one file"}, {Label: "Postgres"}}}, p.asked[0]); d != "" {
 		t.Error(d)
 	}
@@ -76,6 +76,12 @@ func TestWithoutAnAnswerTheModelHearsWhy(t *testing.T) {
 		t.Errorf("nobody: %q", r.Text())
 	}
 	p := &person{answers: []oneloop.Answer{{Chosen: []string{"Postgres"}}}}
+	stopped := func(context.Context, oneloop.Question) (oneloop.Answer, error) {
+		return oneloop.Answer{}, oneloop.ErrInterrupted
+	}
+	if r := call(t, t.Context(), tool.AskUserQuestion(stopped), twoQuestions, nil); !strings.Contains(r.Text(), "stopped the turn instead of answering. 2 of 2") {
+		t.Errorf("stopped: %q", r.Text())
+	}
 	r = call(t, t.Context(), tool.AskUserQuestion(p.ask), twoQuestions, nil)
 	if s := r.Text(); !strings.Contains(s, "Postgres") || !strings.Contains(s, "the user left") || !strings.Contains(s, "1 of 2 questions are open") {
 		t.Errorf("left in between: %q", s)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -123,15 +124,16 @@ func (c *terminal) types(s string) {
 
 var sequences = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 
-// sees waits until text was written since the last thing that was seen.
-func (c *terminal) sees(text string) {
+// sees waits until these texts were written since the last thing that was seen.
+func (c *terminal) sees(texts ...string) {
 	c.t.Helper()
 	deadline := time.After(20 * time.Second)
 	for {
 		c.mu.Lock()
 		plain := sequences.ReplaceAllString(string(c.seen), "")
 		more := c.more
-		if strings.Contains(plain, text) {
+		missing := slices.IndexFunc(texts, func(text string) bool { return !strings.Contains(plain, text) })
+		if missing < 0 {
 			c.seen = nil
 			c.mu.Unlock()
 			return
@@ -140,7 +142,7 @@ func (c *terminal) sees(text string) {
 		select {
 		case <-more:
 		case <-deadline:
-			c.t.Fatalf("%q never came, but\n%s", text, plain)
+			c.t.Fatalf("%q never came, but\n%s", texts[missing], plain)
 		}
 	}
 }

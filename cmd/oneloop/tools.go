@@ -13,7 +13,7 @@ import (
 
 // toolNames are the tools there are, in the order in which the model sees
 // them.
-var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch"}
+var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "AskUserQuestion"}
 
 // checkTools refuses names of tools that do not exist.
 func (p *program) checkTools() error {
@@ -70,9 +70,12 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 			box.Tools = append(box.Tools, gate(t))
 		}
 	}
+	if ask != nil && p.chosen("AskUserQuestion") { // a model that may ask nobody need not know how
+		box.Tools = append(box.Tools, gate(tool.AskUserQuestion(a.traced(ask))))
+	}
 	if p.mode() == policy.Plan && p.opts.tools == "" {
 		box.Tools = append(box.Tools, gate(tool.ExitPlanMode(tool.PlanOptions{
-			Ask: ask, In: func() bool { return p.mode() == policy.Plan },
+			Ask: a.traced(ask), In: func() bool { return p.mode() == policy.Plan },
 			Leave: func(context.Context) error { p.left.Store(true); return nil },
 		})))
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,37 +44,90 @@ type styled struct {
 
 // question is how q is put, line by line.
 func (x *Text) question(q oneloop.Question) []styled {
-	lines := []styled{{bold, q.Title}}
-	if q.Detail != "" {
-		detail, hidden := q.Detail, 0
-		if len(detail) > detailBytes {
-			detail = strings.ToValidUTF8(detail[:detailBytes], "")
-			hidden = len(q.Detail) - len(detail)
-		}
-		for l := range strings.SplitSeq(detail, "\n") {
-			lines = append(lines, styled{normal, indent.text + l})
-		}
-		if hidden > 0 {
-			lines = append(lines, styled{yellow, x.AskHidden.of(hidden)})
-		}
+	lines := []styled{{bold, x.title(q)}}
+	lines = append(lines, x.detail(q.Detail)...)
+	if q.In != "" {
+		lines = append(lines, styled{dim, fmt.Sprintf(x.AskIn, x.isolation(q.In))})
 	}
-	if q.Reason != "" {
+	if q.Reason != "" && q.Kind != "plan" { // a plan is asked about because it is one
 		lines = append(lines, styled{dim, fmt.Sprintf(x.AskReason, q.Reason)})
 	}
 	yes, no := x.AskYes, x.AskNo
-	if q.Kind == "trust" { // a yes is remembered, and there is no model yet
+	switch q.Kind {
+	case "choice":
+		return append(lines, x.choices(q)...)
+	case "trust": // a yes is remembered, and there is no model yet
 		yes, no = x.TrustYes, x.TrustNo
+	case "plan":
+		yes, no = x.PlanYes, x.PlanNo
 	}
 	lines = append(lines, styled{normal, yes}, styled{normal, no})
-	if q.Rule != "" {
-		lines = append(lines, styled{normal, fmt.Sprintf(x.AskAlways, q.Rule)})
+	switch {
+	case q.Rule != "" && q.File != "":
+		lines = append(lines, styled{normal, fmt.Sprintf(x.AskAlways, q.Rule, q.File)})
+	case q.Rule != "":
+		lines = append(lines, styled{normal, fmt.Sprintf(x.AskSession, q.Rule)})
 	}
 	return lines
 }
 
+// detail is what a question is about.
+func (x *Text) detail(text string) []styled {
+	if text == "" {
+		return nil
+	}
+	var lines []styled
+	shown := text
+	if len(text) > detailBytes {
+		shown = strings.ToValidUTF8(text[:detailBytes], "")
+	}
+	for l := range strings.SplitSeq(shown, "\n") {
+		lines = append(lines, styled{normal, indent.text + l})
+	}
+	if hidden := len(text) - len(shown); hidden > 0 {
+		lines = append(lines, styled{yellow, x.AskHidden.of(hidden)})
+	}
+	return lines
+}
+
+// title is the title of q in the language of x. What the model writes, the
+// title of a choice, stays as it is.
+func (x *Text) title(q oneloop.Question) string {
+	if q.Kind == "choice" || q.Kind == "trust" {
+		return q.Title
+	}
+	if i := slices.Index(english.AskTitles[:], q.Title); i >= 0 {
+		return x.AskTitles[i]
+	}
+	if q.Call != nil && q.Title == fmt.Sprintf(english.AskTool, q.Call.Name) {
+		return fmt.Sprintf(x.AskTool, q.Call.Name)
+	}
+	return q.Title
+}
+
+// isolations are what can confine a command, as the program calls it.
+var isolations = [7]string{"no sandbox", "sandbox", "ns", "ll", "bwrap", "no network", "read-only"}
+
+// isolation says what confines commands: a backend and what else holds, with
+// commas between.
+func (x *Text) isolation(in string) string {
+	var parts []string
+	for part := range strings.SplitSeq(in, ", ") {
+		if i := slices.Index(isolations[:], part); i >= 0 {
+			part = x.Isolations[i]
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, x.Comma)
+}
+
 // parse reads an answer; ok is false when it is none.
 func (x *Text) parse(q oneloop.Question, line string) (a oneloop.Answer, ok bool) {
+	if q.Kind == "choice" {
+		return x.choose(q, line)
+	}
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	rest = strings.TrimSpace(rest)
 	is := func(words string) bool {
 		for w := range strings.FieldsSeq(words) {
 			if strings.EqualFold(w, word) {
@@ -85,8 +139,10 @@ func (x *Text) parse(q oneloop.Question, line string) (a oneloop.Answer, ok bool
 	switch {
 	case is(x.WordsYes) && rest == "":
 		return oneloop.Answer{Allow: true}, true
+	case is(x.WordsYes) && q.Kind == "plan":
+		return oneloop.Answer{Allow: true, Text: rest}, true
 	case is(x.WordsNo):
-		return oneloop.Answer{Reason: strings.TrimSpace(rest)}, true
+		return oneloop.Answer{Reason: rest}, true
 	case is(x.WordsAll) && rest == "" && q.Rule != "":
 		return oneloop.Answer{Allow: true, Always: true}, true
 	}
@@ -95,7 +151,10 @@ func (x *Text) parse(q oneloop.Question, line string) (a oneloop.Answer, ok bool
 
 // again says what an answer looks like.
 func (x *Text) again(q oneloop.Question) string {
-	if q.Rule != "" {
+	switch {
+	case q.Kind == "choice":
+		return x.chooseAgain(q)
+	case q.Rule != "":
 		return x.AskAgainA
 	}
 	return x.AskAgain
@@ -104,6 +163,8 @@ func (x *Text) again(q oneloop.Question) string {
 // said is the line that keeps an answer.
 func (x *Text) said(q oneloop.Question, a oneloop.Answer) string {
 	switch {
+	case q.Kind == "choice":
+		return x.chosen(a)
 	case a.Always:
 		return fmt.Sprintf(x.AnswerAll, q.Rule)
 	case a.Allow:
@@ -116,13 +177,14 @@ func (x *Text) said(q oneloop.Question, a oneloop.Answer) string {
 func (q *question) key(t *Terminal, k key) {
 	switch k.code {
 	case keyEnter:
-		a, ok := t.words.parse(q.Question, q.input.text)
+		line := q.input.text
+		a, ok := t.words.parse(q.Question, line)
 		q.input.clear()
 		if !ok {
 			t.render.note(yellow, t.words.again(q.Question))
 			return
 		}
-		t.said = time.Now()
+		t.said, t.reply = time.Now(), strings.TrimSpace(line)
 		t.render.note(dim, t.words.said(q.Question, a))
 		t.answer(a, nil)
 	case keyEOF:
@@ -133,7 +195,10 @@ func (q *question) key(t *Terminal, k key) {
 		}
 		q.input.key(k)
 	case keyPaste, keyNewline:
-		// An answer is typed; what is pasted may be anything.
+		// A permission is typed; what is pasted may be anything.
+		if q.Kind == "choice" || q.Kind == "plan" {
+			q.input.key(k)
+		}
 	default:
 		q.input.key(k)
 	}

@@ -44,6 +44,7 @@ type Terminal struct {
 	recall *recall
 	typed  time.Time // when the last key came
 	said   time.Time // when the last answer was given
+	reply  string    // and what it was
 	away   bool      // stopped: the terminal belongs to somebody else
 
 	undo func() error // what prepareOutput changed
@@ -266,7 +267,7 @@ func (t *Terminal) send() {
 		t.notify()
 		return
 	}
-	if _, answer := t.words.parse(oneloop.Question{}, text); answer && time.Since(t.said) < stray {
+	if _, answer := t.words.parse(oneloop.Question{}, text); (answer || text == t.reply) && time.Since(t.said) < stray {
 		t.said = time.Time{} // the next Enter is meant
 		t.render.note(dim, t.words.AskOver)
 		return
@@ -282,10 +283,14 @@ func (t *Terminal) send() {
 	t.notify()
 }
 
-// interrupt stops the turn; without one, Ctrl-C empties the line and, pressed
-// twice on an empty one, leaves.
+// interrupt stops the turn, but for Esc at a choice, which leaves that open;
+// without a turn, Ctrl-C empties the line and, pressed twice on an empty one,
+// leaves.
 func (t *Terminal) interrupt(k code) {
 	switch {
+	case k == keyEscape && t.ask != nil && t.ask.Kind == "choice":
+		t.render.note(dim, t.words.ChoiceLeft)
+		t.answer(oneloop.Answer{}, nil)
 	case t.stop != nil:
 		t.halt(k)
 	case t.ask != nil:

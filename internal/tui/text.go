@@ -91,23 +91,40 @@ type Text struct {
 	HistoryFailed string // file, error
 
 	// Questions.
-	AskYes    string
-	AskNo     string
-	TrustYes  string // in place of AskYes when a folder is trusted
-	TrustNo   string
-	AskAlways string // rule
-	AskAgain  string
-	AskAgainA string
-	AskReason string // reason
-	AskGone   string
-	AskOver   string
-	AskHidden plural // of the bytes left out
-	WordsYes  string // what counts as an answer, separated by spaces
-	WordsNo   string
-	WordsAll  string
-	AnswerYes string
-	AnswerNo  string
-	AnswerAll string // rule
+	AskYes     string
+	AskNo      string
+	TrustYes   string // in place of AskYes when a folder is trusted
+	TrustNo    string
+	AskTitles  [5]string // of questions that the program asks, as it calls them in English
+	AskTool    string    // tool
+	AskIn      string    // what confines it
+	Isolations [7]string // in the order of isolations
+	Comma      string    // between them
+	AskAlways  string    // rule, file
+	AskSession string    // rule
+	PlanYes    string    // in place of AskYes and AskNo when a plan is shown
+	PlanNo     string
+	AskAgain   string
+	AskAgainA  string
+	AskReason  string // reason
+	AskGone    string
+	AskOver    string
+	AskHidden  plural // of the bytes left out
+	WordsYes   string // what counts as an answer, separated by spaces
+	WordsNo    string
+	WordsAll   string
+	AnswerYes  string
+	AnswerNo   string
+	AnswerAll  string // rule
+
+	// Choices.
+	ChoiceOne   string
+	ChoiceMany  string
+	ChoiceFree  string
+	ChoiceAgain string // the highest number
+	ChoiceBlank string
+	ChoiceSaid  string // what was chosen or said
+	ChoiceLeft  string
 
 	// Events.
 	Thinking    string

@@ -17,8 +17,8 @@ Flags
   --model NAME           model, e.g. claude-sonnet-5 (or MODEL_ID, ONELOOP_MODEL)
   --effort LEVEL         low, medium, high, xhigh or max
   --tools LIST           tools the model gets, of Bash, Read, Write, Edit, Glob,
-                         Grep and WebFetch; or "bash": one tool and a system
-                         prompt of one line
+                         Grep, WebFetch and AskUserQuestion; or "bash": one
+                         tool and a system prompt of one line
   --system-prompt TEXT   instead of the built-in system prompt
   --append-system-prompt TEXT
                          after the built-in system prompt
@@ -160,23 +160,39 @@ Exit code
 	PromptKept:    "your text is kept: the Up key brings it back",
 	HistoryFailed: "earlier prompts are not kept in %s: %v",
 
-	AskYes:    "y  yes, once",
-	AskNo:     "n  no; n REASON tells the model why",
-	TrustYes:  "y  yes, until one of these changes",
-	TrustNo:   "n  no, go on without them",
-	AskAlways: "a  yes, and from now on: %s",
-	AskAgain:  "answer y or n, then Enter",
-	AskAgainA: "answer y, n or a, then Enter",
-	AskReason: "why: %s",
-	AskGone:   "the question is void",
-	AskOver:   "the question was answered already; Enter again sends this line to the model",
-	AskHidden: plural{"… %d byte is not shown; answer n if you must see it", "… %d bytes are not shown; answer n if you must see them"},
-	WordsYes:  "y yes",
-	WordsNo:   "n no",
-	WordsAll:  "a always",
-	AnswerYes: "allowed",
-	AnswerNo:  "refused",
-	AnswerAll: "allowed from now on: %s",
+	AskYes:     "y  yes, once",
+	AskNo:      "n  no; n REASON tells the model why",
+	TrustYes:   "y  yes, until one of these changes",
+	TrustNo:    "n  no, go on without them",
+	AskTitles:  [5]string{"Run this command?", "Read this?", "Change this file?", "Connect to this host?", "Carry out this plan?"},
+	AskTool:    "Run %s?",
+	AskIn:      "runs in: %s",
+	Isolations: [7]string{"no sandbox (with your rights)", "a sandbox", "ns sandbox", "ll sandbox", "bwrap sandbox", "no network", "read-only"},
+	Comma:      ", ",
+	AskAlways:  "a  yes, and from now on: %s (kept in %s)",
+	AskSession: "a  yes, and for the rest of this session: %s",
+	PlanYes:    "y  yes: plan mode ends and it is carried out; y WORDS adds something",
+	PlanNo:     "n  no, keep planning: n WORDS says what to change; n alone ends the turn",
+	AskAgain:   "answer y or n, then Enter",
+	AskAgainA:  "answer y, n or a, then Enter",
+	AskReason:  "why: %s",
+	AskGone:    "the question is void",
+	AskOver:    "the question was answered already; Enter again sends this line to the model",
+	AskHidden:  plural{"… %d byte is not shown; answer n if you must see it", "… %d bytes are not shown; answer n if you must see them"},
+	WordsYes:   "y yes",
+	WordsNo:    "n no",
+	WordsAll:   "a always",
+	AnswerYes:  "allowed",
+	AnswerNo:   "refused",
+	AnswerAll:  "allowed from now on: %s",
+
+	ChoiceOne:   "a number, or your own words; - or Esc leaves it open",
+	ChoiceMany:  "one or more numbers (as in 1 3), or your own words; - or Esc leaves it open",
+	ChoiceFree:  "your own words; - or Esc leaves it open",
+	ChoiceAgain: "choose a number from 1 to %d, or say it in words, then Enter",
+	ChoiceBlank: "say it in words, then Enter; - leaves it open",
+	ChoiceSaid:  "your answer: %s",
+	ChoiceLeft:  "left open",
 
 	Thinking:    "thinking: ",
 	Discarded:   "(the unfinished answer above is void: %s)",

@@ -17,7 +17,7 @@ var chinese = Text{
   --model 名称           使用的模型，如 claude-sonnet-5（也可用 MODEL_ID、ONELOOP_MODEL）
   --effort 档位          low、medium、high、xhigh 或 max
   --tools 列表           给模型的工具：Bash、Read、Write、Edit、Glob、Grep、
-                         WebFetch；写 bash 则只有一个工具和一行系统提示词
+                         WebFetch、AskUserQuestion；写 bash 则只有一个工具和一行系统提示词
   --system-prompt 文本   替换内置的系统提示词
   --append-system-prompt 文本
                          追加在内置的系统提示词之后
@@ -158,23 +158,39 @@ var chinese = Text{
 	PromptKept:    "输入的内容没有丢：按“上”键可以找回",
 	HistoryFailed: "输入记录无法保存到 %s：%v",
 
-	AskYes:    "y  可以，仅此一次",
-	AskNo:     "n  不行；“n 理由”会把理由告诉模型",
-	TrustYes:  "y  可以，直到其中有改动",
-	TrustNo:   "n  不行，不用它们继续",
-	AskAlways: "a  可以，以后都允许：%s",
-	AskAgain:  "请回答 y 或 n，再按回车",
-	AskAgainA: "请回答 y、n 或 a，再按回车",
-	AskReason: "原因：%s",
-	AskGone:   "这个问题已经作废",
-	AskOver:   "问题已经回答过了；再按一次回车，就把这一行发给模型",
-	AskHidden: plural{"…… 还有 %d 字节没有显示；如果必须看到，请回答 n", "…… 还有 %d 字节没有显示；如果必须看到，请回答 n"},
-	WordsYes:  "y yes 是 好 可以",
-	WordsNo:   "n no 否 不 不行",
-	WordsAll:  "a always 总是",
-	AnswerYes: "已允许",
-	AnswerNo:  "已拒绝",
-	AnswerAll: "以后都允许：%s",
+	AskYes:     "y  可以，仅此一次",
+	AskNo:      "n  不行；“n 理由”会把理由告诉模型",
+	TrustYes:   "y  可以，直到其中有改动",
+	TrustNo:    "n  不行，不用它们继续",
+	AskTitles:  [5]string{"运行这条命令？", "读取这个文件？", "修改这个文件？", "连接这个主机？", "执行这个计划？"},
+	AskTool:    "运行 %s？",
+	AskIn:      "运行环境：%s",
+	Isolations: [7]string{"没有沙箱（用你的权限）", "沙箱", "ns 沙箱", "ll 沙箱", "bwrap 沙箱", "没有网络", "只读"},
+	Comma:      "，",
+	AskAlways:  "a  可以，以后都允许：%s（记在 %s）",
+	AskSession: "a  可以，本次会话都允许：%s",
+	PlanYes:    "y  可以：退出计划模式并执行；“y 内容”可以补充说明",
+	PlanNo:     "n  不行，继续计划：“n 内容”说明要改什么；只答 n 则结束这一轮",
+	AskAgain:   "请回答 y 或 n，再按回车",
+	AskAgainA:  "请回答 y、n 或 a，再按回车",
+	AskReason:  "原因：%s",
+	AskGone:    "这个问题已经作废",
+	AskOver:    "问题已经回答过了；再按一次回车，就把这一行发给模型",
+	AskHidden:  plural{"…… 还有 %d 字节没有显示；如果必须看到，请回答 n", "…… 还有 %d 字节没有显示；如果必须看到，请回答 n"},
+	WordsYes:   "y yes 是 好 可以",
+	WordsNo:    "n no 否 不 不行",
+	WordsAll:   "a always 总是",
+	AnswerYes:  "已允许",
+	AnswerNo:   "已拒绝",
+	AnswerAll:  "以后都允许：%s",
+
+	ChoiceOne:   "回答序号，或直接用文字说明；- 或 Esc 表示不回答",
+	ChoiceMany:  "回答一个或几个序号（如 1 3），或直接用文字说明；- 或 Esc 表示不回答",
+	ChoiceFree:  "请用文字回答；- 或 Esc 表示不回答",
+	ChoiceAgain: "请选 1 到 %d 的序号，或用文字说明，再按回车",
+	ChoiceBlank: "请用文字回答，再按回车；- 表示不回答",
+	ChoiceSaid:  "你的回答：%s",
+	ChoiceLeft:  "没有回答",
 
 	Thinking:    "思考：",
 	Discarded:   "（上面没有说完的回答作废：%s）",
