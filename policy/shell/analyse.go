@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -41,8 +42,28 @@ type Analysis struct {
 	source string
 }
 
-// Analyse takes a command apart. It ends soon whatever the command is.
-func Analyse(command string, at Place) (a *Analysis) {
+// Analyse takes a command apart. It ends soon whatever the command is. Nobody
+// may change what it returns: others may be given the same.
+func Analyse(command string, at Place) *Analysis {
+	if l := last.Load(); l != nil && l.command == command && l.at == at {
+		return l.analysis
+	}
+	a := analyse(command, at)
+	last.Store(&analysed{command, at, a})
+	return a
+}
+
+// last is what was analysed last: who permits a command and who runs it ask
+// for the same, one right after the other.
+var last atomic.Pointer[analysed]
+
+type analysed struct {
+	command  string
+	at       Place
+	analysis *Analysis
+}
+
+func analyse(command string, at Place) (a *Analysis) {
 	a = &Analysis{Odd: odd(command)}
 	defer func() {
 		if r := recover(); r != nil { // a fault of the parser or of ours is no permission
