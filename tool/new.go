@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"oneloop"
 )
 
@@ -21,16 +19,23 @@ import (
 // names are those of the json tags, a jsonschema tag describes a field, a
 // field is required unless it is marked omitempty or omitzero, and no other
 // field is taken. Names are matched with their case. An integer may be written
-// as 1000.0 or 1e3.
+// as 1000.0 or 1e3. Fields of embedded structs are its own, by the rules of
+// encoding/json. A pointer or a slice may be null, a []byte is a string in
+// base64, any and json.RawMessage take every JSON, and so does a type with a
+// method UnmarshalJSON that is neither a struct with fields nor a string; one
+// with a method UnmarshalText is a string.
+//
+// What is wrong with an input is told to the model with the place of each
+// mistake, and the call is not run.
 //
 // An Out that is a string becomes the text of the result, a []oneloop.Block
 // its content, anything else its JSON. The text of an error is told to the
 // model in place of the result: it should say what failed and what to try
 // next.
 //
-// New panics when name is no name of a tool or In has no schema: both are
-// mistakes in the program. Parallel and Effect of the tool are the caller's
-// to set.
+// New panics when name is no name of a tool or In has no schema, as a channel
+// or a type that holds itself has none: both are mistakes in the program.
+// Parallel and Effect of the tool are the caller's to set.
 func New[In, Out any](name, doc string, fn func(context.Context, In) (Out, error)) oneloop.Tool {
 	return build(name, doc, schemaOf[In](name), func(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event), in In) (*oneloop.ToolResult, error) {
 		out, err := fn(ctx, in)
@@ -54,26 +59,20 @@ func nameable(name string) bool {
 	return 0 < len(name) && len(name) <= 64
 }
 
-func build[In any](name, doc string, schema json.RawMessage, run runFunc[In]) oneloop.Tool {
+func build[In any](name, doc string, schemaJSON json.RawMessage, run runFunc[In]) oneloop.Tool {
 	if !nameable(name) {
 		panic(fmt.Sprintf("tool %q: a name has 1 to 64 letters, digits, _ or -", name))
 	}
 	// Made when first needed, to keep it out of the start of the program.
-	resolve := sync.OnceValues(func() (*jsonschema.Resolved, error) {
-		s, err := jsonschema.For[In](nil)
-		if err != nil {
-			return nil, err
-		}
-		return s.Resolve(nil)
-	})
+	input := sync.OnceValues(func() (*schema, error) { return infer(reflect.TypeFor[In](), nil) })
 	return oneloop.Tool{
-		ToolDef: oneloop.ToolDef{Name: name, Description: doc, Schema: schema},
-		Check: func(input json.RawMessage) error {
-			resolved, err := resolve()
+		ToolDef: oneloop.ToolDef{Name: name, Description: doc, Schema: schemaJSON},
+		Check: func(call json.RawMessage) error {
+			s, err := input()
 			if err != nil {
 				return err
 			}
-			return check[In](resolved, input)
+			return s.check(call)
 		},
 		Run: func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
 			var in In
@@ -87,18 +86,19 @@ func build[In any](name, doc string, schema json.RawMessage, run runFunc[In]) on
 
 // schemaOf gives the JSON of In's schema.
 func schemaOf[In any](name string) json.RawMessage {
-	s, err := jsonschema.For[In](nil)
-	if err == nil && (s.Type != "object" || reflect.TypeFor[In]().Kind() != reflect.Struct) {
-		err = errors.New("it is no struct")
+	t := reflect.TypeFor[In]()
+	s, err := infer(t, nil)
+	if err == nil && (s.kind != "object" || t.Kind() != reflect.Struct) {
+		err = errors.New("it is read from no JSON object with fields; make it a struct")
 	}
-	var schema json.RawMessage
+	var b []byte
 	if err == nil {
-		schema, err = json.Marshal(s)
+		b, err = json.Marshal(s)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("tool %q: input type %v: %v", name, reflect.TypeFor[In](), err))
+		panic(fmt.Sprintf("tool %q: input type %v: %v", name, t, err))
 	}
-	return schema
+	return b
 }
 
 // result makes content of what a function returned.
