@@ -155,7 +155,7 @@ func (p *program) hooks(s spec, ws workspace.Workspace, a *agent) (*policy.Hooks
 		return h, nil
 	}
 	var err error
-	h.Unconfined, err = workspace.Local(a.dir, workspace.LocalOptions{Secrets: p.settings.Secrets()})
+	h.Unconfined, err = workspace.Local(a.dir, workspace.LocalOptions{Secrets: p.settings.Secrets(), Dirs: p.settings.Dirs})
 	return h, err
 }
 
@@ -183,10 +183,10 @@ func (a *agent) moments(parent *agent, s *session.Session) {
 // the user has said otherwise.
 func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 	if p.settings.Sandbox == "none" {
-		return workspace.Local(dir, workspace.LocalOptions{Secrets: p.settings.Secrets()})
+		return workspace.Local(dir, workspace.LocalOptions{Secrets: p.settings.Secrets(), Dirs: p.settings.Dirs})
 	}
 	opts := workspace.SandboxOptions{
-		Secrets: p.settings.Secrets(), State: p.settings.StateDir, Cache: p.cache(dir),
+		Secrets: p.settings.Secrets(), Dirs: p.settings.Dirs, State: p.settings.StateDir, Cache: p.cache(dir),
 		Show: []string{a.scratch}, // long outputs, and the link to this program
 	}
 	if self, err := os.Executable(); err == nil {
@@ -373,7 +373,7 @@ func (p *program) profile(root string) profile {
 	if p.settings.Sandbox != "none" {
 		confined = inSandbox
 	}
-	return defaultProfile(root, confined)
+	return defaultProfile(root, p.settings.Dirs, confined)
 }
 
 func (p *program) maxTokens(prof profile) int {
@@ -484,10 +484,14 @@ func (p *program) noted(ask oneloop.Ask) oneloop.Ask {
 // load reads the settings. ask is for the one question, whether the folder is
 // trusted; nil means that nobody is there.
 func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
+	dirs, err := p.addDirs()
+	if err != nil {
+		return err
+	}
 	settings, err := config.Load(ctx, config.Input{
 		Flags: config.Flags{
 			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox,
-			AllowedTools: p.opts.allowed, Trust: p.opts.trust,
+			AllowedTools: p.opts.allowed, AddDirs: dirs, Trust: p.opts.trust,
 		},
 		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)), Question: p.trustQuestion,
 	})

@@ -30,6 +30,7 @@ type options struct {
 	system       string
 	appendSystem string
 	dir          string
+	dirs         []string // further ones
 	images       []string
 	maxTurns     int
 	maxCost      float64
@@ -68,6 +69,7 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.StringVar(&o.system, "system-prompt", "", "")
 	f.StringVar(&o.appendSystem, "append-system-prompt", "", "")
 	f.StringVarP(&o.dir, "directory", "C", "", "")
+	f.StringArrayVar(&o.dirs, "add-dir", nil, "")
 	f.StringArrayVar(&o.images, "image", nil, "")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "")
 	f.Float64Var(&o.maxCost, "max-cost", 0, "")

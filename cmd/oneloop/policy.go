@@ -39,7 +39,11 @@ func (p *program) ruled(ctx context.Context) (o policy.GateOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	s, err := config.Load(ctx, p.input(dir))
+	in, err := p.input(dir)
+	if err != nil {
+		return o, err
+	}
+	s, err := config.Load(ctx, in)
 	if err != nil {
 		return o, err
 	}
@@ -49,20 +53,21 @@ func (p *program) ruled(ctx context.Context) (o policy.GateOptions, err error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	o = policy.GateOptions{Dir: dir, Home: p.home()}
+	o = policy.GateOptions{Dir: dir, Dirs: s.Dirs, Home: p.home()}
 	o.Isolation = func() policy.Isolation { // a command runs confined or not at all
 		return policy.Isolation{Sandboxed: s.Sandbox != "none"}
 	}
-	o.Rules, err = policy.NewRules(policy.RuleOptions{Dir: o.Dir, Home: o.Home}, s.Permissions...)
+	o.Rules, err = policy.NewRules(policy.RuleOptions{Dir: o.Dir, Dirs: o.Dirs, Home: o.Home}, s.Permissions...)
 	return o, err
 }
 
 // input is what settings are made of where nobody is asked.
-func (p *program) input(dir string) config.Input {
+func (p *program) input(dir string) (config.Input, error) {
+	dirs, err := p.addDirs()
 	return config.Input{
-		Flags:   config.Flags{PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox, AllowedTools: p.opts.allowed, Trust: p.opts.trust},
+		Flags:   config.Flags{PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox, AllowedTools: p.opts.allowed, AddDirs: dirs, Trust: p.opts.trust},
 		Environ: p.env, Dir: dir,
-	}
+	}, err
 }
 
 func (p *program) explainCommand(ctx context.Context, command string) error {
@@ -93,11 +98,15 @@ func (p *program) lintRules(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := config.Permissions(ctx, p.input(dir))
+	in, err := p.input(dir)
 	if err != nil {
 		return err
 	}
-	found := policy.Lint(policy.RuleOptions{Dir: dir, Home: p.home()}, files...)
+	files, dirs, err := config.Permissions(ctx, in)
+	if err != nil {
+		return err
+	}
+	found := policy.Lint(policy.RuleOptions{Dir: dir, Dirs: dirs, Home: p.home()}, files...)
 	if p.opts.json {
 		if found == nil {
 			found = []policy.Problem{}

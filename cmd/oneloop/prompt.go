@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 
 	"oneloop"
 	"oneloop/tool"
@@ -19,15 +20,19 @@ type profile struct {
 }
 
 // inSandbox is what the default system prompt says of a sandbox.
-const inSandbox = "\nCommands run in a sandbox: they change that folder and /tmp only, and reach no network. Where it stops you, say what the user would have to do."
+const inSandbox = "\nCommands run in a sandbox: they change the folders you work in and /tmp only, and reach no network. Where it stops you, say what the user would have to do."
 
 // defaultProfile offers the tools under their own names.
-func defaultProfile(root, confined string) profile {
+func defaultProfile(root string, dirs []string, confined string) profile {
+	folders := root
+	if len(dirs) > 0 {
+		folders += ", and also in " + strings.Join(dirs, ", ") + ","
+	}
 	return profile{
 		system: fmt.Sprintf(`You are oneloop, a coding agent in a terminal. You work in the folder %s on %s.
 Use the tools to look, act and check: read before you change, run what you changed, and go on until the task is done or you need an answer only the user can give.
-Each Bash call starts a new shell in that folder; nothing it leaves running survives it. A command that runs oneloop "subtask" gets the answer of a fresh agent on its standard output.%s
-Finish with a short answer in the user's language: what you did, what you saw, what is left.`, root, runtime.GOOS, confined),
+Each Bash call starts a new shell in %s; nothing it leaves running survives it. A command that runs oneloop "subtask" gets the answer of a fresh agent on its standard output.%s
+Finish with a short answer in the user's language: what you did, what you saw, what is left.`, folders, runtime.GOOS, root, confined),
 		defs:    (*oneloop.Toolbox).Defs,
 		aliases: tool.Aliases(),
 	}

@@ -46,7 +46,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	if s.tools != nil {
 		return box, box.Defs(), nil
 	}
-	rules, err := policy.NewRules(policy.RuleOptions{Dir: a.dir, Home: p.home()}, p.settings.Permissions...)
+	rules, err := policy.NewRules(policy.RuleOptions{Dir: a.dir, Dirs: ws.Describe().Dirs, Home: p.home()}, p.settings.Permissions...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -40,8 +40,9 @@ type Flags struct {
 	Effort         string
 	PermissionMode string
 	Sandbox        string
-	AllowedTools   string // rules that allow, separated by commas
-	Trust          bool   // use what the folder brings along without a question, this once
+	AllowedTools   string   // rules that allow, separated by commas
+	AddDirs        []string // further folders of the workspace
+	Trust          bool     // use what the folder brings along without a question, this once
 }
 
 // Settings is what was decided. Printing it or turning it into JSON shows no
@@ -69,6 +70,10 @@ type Settings struct {
 	// Permissions are the rules, file by file: of the flag, the user, the
 	// folder. [Load] has seen that they can be understood.
 	Permissions []policy.File `json:"permissions,omitempty"`
+
+	// Dirs are further folders of the workspace, by their real paths. Nothing
+	// in them is read for settings.
+	Dirs []string `json:"additional_directories,omitempty"`
 
 	// Hooks are those of the user's settings, then those of the folder's.
 	Hooks []policy.HookCommand `json:"-"`
@@ -139,6 +144,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		l.model,
 		l.network,
 		l.permissions,
+		l.addDirs,
 		l.rules,
 		l.times,
 		l.language,

@@ -19,6 +19,7 @@ type file struct {
 	path   string
 	values map[string]string
 	rules  map[string][]string // by tier: "deny", "ask", "allow"
+	dirs   []string            // folders it adds to the workspace
 	other  []string            // keys that mean nothing here
 	hooks  json.RawMessage
 	// approved says that the user said yes to the file as it is.
@@ -183,6 +184,12 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 				return fmt.Errorf("%s:%d: %s must be a list of rules in quotes, as in [\"Bash(go test:*)\"]", f.path, lineOf(data, name), key)
 			}
 			f.rules[tier] = list
+			continue
+		}
+		if key == dirsKey {
+			if err := f.readDirs(data, name, raw); err != nil {
+				return err
+			}
 			continue
 		}
 		key = strings.TrimSuffix(key, ".mode") // sandbox.mode

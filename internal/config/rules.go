@@ -18,7 +18,7 @@ func isTier(name string) bool { return name == "allow" || name == "ask" || name 
 // rules collects the rules and sees whether they can be understood.
 func (l *loader) rules() error {
 	l.collect()
-	rules, err := policy.NewRules(policy.RuleOptions{Dir: l.Dir, Home: l.home}, l.out.Permissions...)
+	rules, err := policy.NewRules(policy.RuleOptions{Dir: l.Dir, Dirs: l.out.Dirs, Home: l.home}, l.out.Permissions...)
 	if err != nil {
 		return misconfigured(err, "%v.", err)
 	}
@@ -51,18 +51,19 @@ func (l *loader) permit(f *file, base string, shared bool) {
 	})
 }
 
-// Permissions reads only the rules, and understands none of them, so that what
-// is wrong with them can be told all at once. Its errors are those of [Load].
-func Permissions(ctx context.Context, in Input) ([]policy.File, error) {
+// Permissions reads only the rules and the further folders they hold in, and
+// understands no rule, so that what is wrong with them can be told all at once.
+// Its errors are those of [Load].
+func Permissions(ctx context.Context, in Input) (files []policy.File, dirs []string, err error) {
 	l := &loader{Input: in, env: environ(in.Environ), out: &Settings{From: map[string]string{}}}
 	l.findDirs()
-	for _, step := range []func() error{l.readOwn, func() error { return l.trust(ctx) }, l.readProject} {
+	for _, step := range []func() error{l.readOwn, func() error { return l.trust(ctx) }, l.readProject, l.addDirs} {
 		if err := step(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	l.collect()
-	return l.out.Permissions, nil
+	return l.out.Permissions, l.out.Dirs, nil
 }
 
 // splitRules splits a list at its commas, but for those in parentheses.

@@ -144,7 +144,7 @@ func TestARuleIsNotPutBesideThoseThatWereNotApproved(t *testing.T) {
 func TestLintReadsRulesThatCannotBeUnderstood(t *testing.T) {
 	w := newWorld(t)
 	p := w.user("settings.json", `{"permissions":{"deny":["Bahs(x)"]}}`)
-	files, err := config.Permissions(context.Background(), config.Input{Environ: append([]string{"HOME=" + w.home}, w.env...), Dir: w.dir})
+	files, _, err := config.Permissions(context.Background(), config.Input{Environ: append([]string{"HOME=" + w.home}, w.env...), Dir: w.dir})
 	if err != nil || len(files) != 1 || files[0].Path != p || files[0].Deny[0] != "Bahs(x)" {
 		t.Errorf("%+v, %v", files, err)
 	}

@@ -25,6 +25,7 @@ Flags
   --image FILE           add a PNG, JPEG, GIF or WebP image to the task
   --series s01           the same as --tools bash
   -C DIR                 work in this folder
+  --add-dir DIR          work in this folder besides; may be given several times
   -p, --                 what follows is the task, whatever it looks like
   --max-turns N          at most N requests to the model
   --max-cost USD         at most so many US dollars

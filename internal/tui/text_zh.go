@@ -24,6 +24,7 @@ var chinese = Text{
   --image 文件           给任务附上一张 PNG、JPEG、GIF 或 WebP 图片
   --series s01           与 --tools bash 相同
   -C 目录                在这个目录里工作
+  --add-dir 目录         也在这个目录里工作，可以写多次
   -p, --                 后面的内容一律当作任务
   --max-turns N          最多向模型请求 N 次
   --max-cost 金额        最多花多少美元
