@@ -1,33 +1,22 @@
 package tool
 
 import (
-	"bytes"
 	"fmt"
 	"net/url"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
-	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/simplifiedchinese"
+	"oneloop/internal/webpage"
 )
 
 // text is the page for a reader, with its title and what is to be said of it.
 func (p *page) text() (text, title string, notes []string) {
-	text, guessed := decodeText(p.body, p.header)
-	if guessed != "" {
-		notes = append(notes, "the encoding is not declared; read as "+guessed)
+	text, note := webpage.Decode(p.body, p.header)
+	if note != "" {
+		notes = append(notes, note)
 	}
 	if p.kind == "text/html" || p.kind == "application/xhtml+xml" {
-		root, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
-		if err != nil {
-			notes = append(notes, fmt.Sprintf("the structure of the page could not be read (%v), so its links and headings are not marked", err))
-			text = flatHTML(text)
-		} else {
-			text, title = renderHTML(root, p.url)
-		}
+		text, title = renderHTML(webpage.Parse(text), p.url)
 	}
 	text, gone := clean(text)
 	if gone > 0 {
@@ -37,74 +26,17 @@ func (p *page) text() (text, title string, notes []string) {
 	return text, oneLine(title), notes
 }
 
-// decodeText gives a page in UTF-8. Where nothing declares an encoding it is
-// UTF-8 if it can be, else GB18030, else Windows-1252, and guessed names it.
-func decodeText(body []byte, header string) (text, guessed string) {
-	enc, name, certain := charset.DetermineEncoding(body, header)
-	if !certain && !bytes.Contains(bytes.ToLower(body[:min(len(body), 1024)]), []byte("charset")) {
-		plain := body
-		for n := 0; n < utf8.UTFMax && !utf8.Valid(plain); n++ { // the last character may be cut
-			plain = plain[:max(0, len(plain)-1)]
-		}
-		if utf8.Valid(plain) {
-			return strings.ToValidUTF8(string(body), "\ufffd"), ""
-		}
-		if s, ok := decoded(simplifiedchinese.GB18030, body); ok {
-			return s, "gb18030"
-		}
-		guessed = name
-	}
-	s, _ := decoded(enc, body)
-	return s, guessed
-}
-
-// decoded reports whether all of it could be read.
-func decoded(enc encoding.Encoding, body []byte) (string, bool) {
-	out, err := enc.NewDecoder().Bytes(body)
-	if err != nil {
-		return strings.ToValidUTF8(string(body), "\ufffd"), false
-	}
-	out = bytes.TrimPrefix(out, []byte("\ufeff"))
-	return strings.ToValidUTF8(string(out), "\ufffd"), !bytes.ContainsRune(out, utf8.RuneError)
-}
-
 // renderHTML is the text of a page, in the manner of Markdown.
-func renderHTML(root *html.Node, base *url.URL) (text, title string) {
+func renderHTML(root *webpage.Node, base *url.URL) (text, title string) {
 	r := &rendering{base: base}
 	r.look(root)
-	r.block(root)
+	r.children(root)
 	if text = r.String(); text != "" {
 		return text, r.title
 	}
 	all := &rendering{base: r.base, title: r.title, whole: true} // a page that is nothing but navigation
-	all.block(root)
+	all.children(root)
 	return all.String(), r.title
-}
-
-// flatHTML is the text of a page that is too odd to be parsed.
-func flatHTML(page string) string {
-	var b strings.Builder
-	z := html.NewTokenizer(strings.NewReader(page))
-	for skip := ""; ; {
-		switch z.Next() {
-		case html.ErrorToken:
-			return strings.TrimSpace(b.String())
-		case html.TextToken:
-			if skip == "" {
-				if s := oneLine(string(z.Text())); s != "" {
-					b.WriteString(s + "\n")
-				}
-			}
-		case html.StartTagToken:
-			if name, _ := z.TagName(); string(name) == "script" || string(name) == "style" {
-				skip = string(name)
-			}
-		case html.EndTagToken:
-			if name, _ := z.TagName(); string(name) == skip {
-				skip = ""
-			}
-		}
-	}
 }
 
 // rendering writes text as it walks a page.
@@ -126,120 +58,90 @@ type rendering struct {
 func (r *rendering) String() string { return strings.TrimSpace(r.out.String()) }
 
 // look finds title and base before anything is written.
-func (r *rendering) look(n *html.Node) {
-	for c := range n.Descendants() {
-		switch {
-		case c.DataAtom == atom.Title && r.title == "" && c.Namespace == "":
-			r.title = oneLine(textOf(c))
-		case c.DataAtom == atom.Base:
-			if u, err := r.base.Parse(attr(c, "href")); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-				r.base = u
-			}
+func (r *rendering) look(n *webpage.Node) {
+	switch n.Name {
+	case "svg", "math":
+		return
+	case "title":
+		if r.title == "" && len(n.Kids) > 0 { // of raw text
+			r.title = oneLine(n.Kids[0].Text)
+		}
+	case "base":
+		if u, err := r.base.Parse(n.Value("href")); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+			r.base = u
 		}
 	}
-}
-
-func textOf(n *html.Node) string {
-	var b strings.Builder
-	for c := range n.Descendants() {
-		if c.Type == html.TextNode {
-			b.WriteString(c.Data)
-		}
+	for _, c := range n.Kids {
+		r.look(c)
 	}
-	return b.String()
-}
-
-func attr(n *html.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
-}
-
-func has(n *html.Node, name string) bool {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return true
-		}
-	}
-	return false
 }
 
 // unseen reports whether a reader of the page does not see n, or does not
 // read it.
-func (r *rendering) unseen(n *html.Node) bool {
-	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Math, atom.Iframe, atom.Object, atom.Canvas, atom.Head,
-		atom.Select, atom.Button, atom.Textarea, atom.Datalist, atom.Audio, atom.Video, atom.Map, atom.Dialog:
+func (r *rendering) unseen(n *webpage.Node) bool {
+	switch n.Name {
+	case "script", "style", "title", "template", "svg", "math", "iframe", "noembed", "noframes", "object", "canvas",
+		"select", "button", "textarea", "datalist", "audio", "video", "map", "dialog":
 		return true
-	case atom.Nav, atom.Footer:
+	case "nav", "footer":
 		return !r.whole
 	}
-	if role := attr(n, "role"); !r.whole && (role == "navigation" || role == "search" || role == "contentinfo") {
+	if role := n.Value("role"); !r.whole && (role == "navigation" || role == "search" || role == "contentinfo") {
 		return true
 	}
-	style := strings.ToLower(strings.Join(strings.Fields(attr(n, "style")), ""))
+	style := strings.ToLower(strings.Join(strings.Fields(n.Value("style")), ""))
 	for _, s := range []string{"display:none", "visibility:hidden", "font-size:0;", "font-size:0px", "opacity:0;"} {
 		if strings.Contains(style+";", s) {
 			return true
 		}
 	}
-	return has(n, "hidden") || attr(n, "aria-hidden") == "true"
+	return n.Has("hidden") || n.Value("aria-hidden") == "true"
 }
 
-func (r *rendering) children(n *html.Node) {
-	for c := range n.ChildNodes() {
+func (r *rendering) children(n *webpage.Node) {
+	for _, c := range n.Kids {
 		r.block(c)
 	}
 }
 
 // block writes n and what is in it.
-func (r *rendering) block(n *html.Node) {
-	switch n.Type {
-	case html.TextNode:
-		r.text(n.Data)
-		return
-	case html.DocumentNode:
-		r.children(n)
-		return
-	case html.ElementNode:
-	default:
+func (r *rendering) block(n *webpage.Node) {
+	if n.Name == "" {
+		r.text(n.Text)
 		return
 	}
 	if r.unseen(n) {
 		return
 	}
-	switch n.DataAtom {
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+	switch n.Name {
+	case "h1", "h2", "h3", "h4", "h5", "h6":
 		r.lines(2)
-		r.start = strings.Repeat("#", int(n.Data[1]-'0')) + " "
+		r.start = strings.Repeat("#", int(n.Name[1]-'0')) + " "
 		r.children(n)
 		r.start = ""
 		r.lines(2)
-	case atom.P, atom.Blockquote, atom.Table, atom.Figure, atom.Dl:
+	case "p", "blockquote", "table", "figure", "dl":
 		r.around(2, n)
-	case atom.Ul, atom.Ol:
+	case "ul", "ol":
 		r.list(n)
-	case atom.Tr:
+	case "tr":
 		r.row(n)
-	case atom.Br:
+	case "br":
 		r.lines(1)
-	case atom.Hr:
+	case "hr":
 		r.around(2, n)
-	case atom.Pre:
+	case "pre", "listing", "xmp":
 		r.code(n)
-	case atom.A:
+	case "a":
 		r.link(n)
-	case atom.Img:
-		if alt := oneLine(attr(n, "alt")); alt != "" {
+	case "img":
+		if alt := oneLine(n.Value("alt")); alt != "" {
 			r.text("[image: " + alt + "]")
 		}
-	case atom.Code:
+	case "code":
 		r.mark("`", n)
 	default:
-		if inline[n.DataAtom] {
+		if !webpage.Block(n.Name) {
 			r.children(n)
 		} else {
 			r.around(1, n)
@@ -247,18 +149,10 @@ func (r *rendering) block(n *html.Node) {
 	}
 }
 
-// inline elements do not begin a line of their own.
-var inline = map[atom.Atom]bool{
-	0: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Data: true, atom.Del: true, atom.Dfn: true,
-	atom.Em: true, atom.Font: true, atom.I: true, atom.Ins: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Noscript: true, atom.Q: true,
-	atom.Rp: true, atom.Rt: true, atom.Ruby: true, atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strong: true, atom.Sub: true,
-	atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Picture: true, atom.Input: true,
-}
-
 // lines asks for n line ends before what is written next.
 func (r *rendering) lines(n int) { r.want, r.space = max(r.want, n), false }
 
-func (r *rendering) around(n int, node *html.Node) {
+func (r *rendering) around(n int, node *webpage.Node) {
 	r.lines(n)
 	r.children(node)
 	r.lines(n)
@@ -301,7 +195,7 @@ func (r *rendering) put(s string) {
 	r.want, r.space, r.start = 0, false, ""
 }
 
-func (r *rendering) mark(mark string, n *html.Node) {
+func (r *rendering) mark(mark string, n *webpage.Node) {
 	if r.pre > 0 {
 		r.children(n)
 	} else if s, ok := r.inside(n); ok && s != "" {
@@ -309,7 +203,7 @@ func (r *rendering) mark(mark string, n *html.Node) {
 	}
 }
 
-func (r *rendering) list(n *html.Node) {
+func (r *rendering) list(n *webpage.Node) {
 	gap := 2
 	if r.depth > 0 {
 		gap = 1
@@ -317,8 +211,8 @@ func (r *rendering) list(n *html.Node) {
 	r.lines(gap)
 	r.depth++
 	number := 0
-	for c := range n.ChildNodes() {
-		if c.DataAtom != atom.Li {
+	for _, c := range n.Kids {
+		if c.Name != "li" {
 			r.block(c)
 			continue
 		}
@@ -327,7 +221,7 @@ func (r *rendering) list(n *html.Node) {
 		}
 		r.lines(1)
 		r.start = "- "
-		if number++; n.DataAtom == atom.Ol {
+		if number++; n.Name == "ol" {
 			r.start = fmt.Sprintf("%d. ", number)
 		}
 		r.children(c)
@@ -338,11 +232,11 @@ func (r *rendering) list(n *html.Node) {
 }
 
 // row writes a table's row in one line.
-func (r *rendering) row(n *html.Node) {
+func (r *rendering) row(n *webpage.Node) {
 	r.lines(1)
 	var cells []string
-	for c := range n.ChildNodes() {
-		if c.Type != html.ElementNode || r.unseen(c) {
+	for _, c := range n.Kids {
+		if c.Name == "" || r.unseen(c) {
 			continue
 		}
 		if s, ok := r.inside(c); ok {
@@ -355,7 +249,7 @@ func (r *rendering) row(n *html.Node) {
 	r.lines(1)
 }
 
-func (r *rendering) code(n *html.Node) {
+func (r *rendering) code(n *webpage.Node) {
 	r.pre++
 	s, ok := r.inside(n)
 	r.pre--
@@ -366,8 +260,8 @@ func (r *rendering) code(n *html.Node) {
 	}
 }
 
-func (r *rendering) link(n *html.Node) {
-	href := strings.TrimSpace(attr(n, "href"))
+func (r *rendering) link(n *webpage.Node) {
+	href := strings.TrimSpace(n.Value("href"))
 	u, err := r.base.Parse(href)
 	if href == "" || href[0] == '#' || err != nil || u.Scheme != "http" && u.Scheme != "https" || r.pre > 0 {
 		r.children(n)
@@ -389,7 +283,7 @@ const within = 8
 
 // inside gives what is in n. Where that lies too deep it is written right
 // away instead.
-func (r *rendering) inside(n *html.Node) (string, bool) {
+func (r *rendering) inside(n *webpage.Node) (string, bool) {
 	if r.nested >= within {
 		r.children(n)
 		return "", false

@@ -33,11 +33,11 @@ var mayImport = map[string][]string{
 	"workspace":         {"workspace/confine", "internal/atomicfile", "internal/guard", "internal/ignore"},
 	"workspace/confine": {},
 	"policy/shell":      {},
-	"tool":              {".", "workspace", "workspace/confine", "policy/shell", "internal/atomicfile", "internal/guard", "internal/ignore", "internal/text"},
+	"tool":              {".", "workspace", "workspace/confine", "policy/shell", "internal/atomicfile", "internal/guard", "internal/ignore", "internal/text", "internal/webpage"},
 	"policy":            {".", "workspace", "workspace/confine", "policy/shell", "internal/atomicfile", "internal/guard", "internal/ignore"},
-	"prompt":            {".", "tool", "workspace", "workspace/confine", "policy/shell", "internal/atomicfile", "internal/guard", "internal/ignore", "internal/text"},
+	"prompt":            {".", "tool", "workspace", "workspace/confine", "policy/shell", "internal/atomicfile", "internal/guard", "internal/ignore", "internal/text", "internal/webpage"},
 	"session":           {".", "workspace", "workspace/confine", "internal/atomicfile", "internal/guard", "internal/ignore"},
-	"team":              {".", "session", "tool", "workspace", "workspace/confine", "budget", "model/catalog", "policy/shell", "internal/atomicfile", "internal/guard", "internal/ignore", "internal/text"},
+	"team":              {".", "session", "tool", "workspace", "workspace/confine", "budget", "model/catalog", "policy/shell", "internal/atomicfile", "internal/guard", "internal/ignore", "internal/text", "internal/webpage"},
 	"trace":             {".", "session", "budget", "model/catalog", "workspace", "workspace/confine", "internal/atomicfile", "internal/guard", "internal/ignore", "internal/mask"},
 	"internal/guard":    {},
 	"internal/ignore":   {},
@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"internal/sse":      {},
 	"internal/wire":     {"."},
 	"internal/text":     {},
+	"internal/webpage":  {"internal/text"},
 	"looptest/script":   {},
 }
 
@@ -185,6 +186,22 @@ func TestTheRulesOfImportsAreNoticedWhenBroken(t *testing.T) {
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s with %+v: %q, want %q", c.path, c.pkg, got, c.want)
 		}
+	}
+}
+
+// heavy packages make tables before main, which cost every start of the
+// program and are needed by few.
+var heavy = []string{"golang.org/x/net/html", "golang.org/x/net/html/charset", "golang.org/x/text/encoding/htmlindex", "golang.org/x/text/encoding/charmap", "golang.org/x/text/language"}
+
+func TestTheProgramStartsWithoutTablesThatFewNeed(t *testing.T) {
+	ours, _ := list(t)
+	for _, dep := range ours["cmd/oneloop"].Deps {
+		if slices.Contains(heavy, dep) {
+			t.Errorf("cmd/oneloop reaches %s", dep)
+		}
+	}
+	if len(ours["cmd/oneloop"].Deps) < 100 {
+		t.Errorf("cmd/oneloop needs %d packages only", len(ours["cmd/oneloop"].Deps))
 	}
 }
 
