@@ -153,7 +153,7 @@ func TestWhateverHappenedTheNextRequestIsAccepted(t *testing.T) {
 			at := rapid.IntRange(0, 60).Draw(t, "interrupted at event")
 			leave := rapid.Bool().Draw(t, "by leaving")
 			if rapid.Bool().Draw(t, "steered") {
-				s.Inbox.Put(session.When(rapid.IntRange(0, 1).Draw(t, "when")), text("also this"), text(" "))
+				s.Inbox.Put(session.When(rapid.IntRange(0, 2).Draw(t, "when")), text("also this"), text(" "))
 			}
 			if err := turnUntil(s, at, leave, fmt.Sprint("turn ", i)); !known(err) {
 				t.Fatalf("the turn ended with %v", err)

@@ -15,6 +15,9 @@ const (
 	BeforeModel When = iota
 	// AtTurnEnd is when the model is done; the turn then goes on with it.
 	AtTurnEnd
+	// WithNext is before the next request too, of whatever turn, but is no
+	// reason to make one: a turn that is done ends.
+	WithNext
 )
 
 // fromInbox is the source of messages that were taken from an inbox.
@@ -25,7 +28,7 @@ const fromInbox = "inbox"
 // the next one.
 type Inbox struct {
 	mu    sync.Mutex
-	items [2][]oneloop.Block
+	items [3][]oneloop.Block
 }
 
 // Put adds blocks. Those put for the same point are taken out together, in
@@ -54,6 +57,10 @@ func (x *Inbox) take(when When) *oneloop.Message {
 	for w := BeforeModel; w <= when; w++ {
 		blocks = append(blocks, x.items[w]...)
 		x.items[w] = nil
+	}
+	if when == BeforeModel || len(blocks) > 0 {
+		blocks = append(blocks, x.items[WithNext]...)
+		x.items[WithNext] = nil
 	}
 	if len(blocks) == 0 {
 		return nil

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"oneloop"
 	"oneloop/looptest"
 	"oneloop/session"
@@ -165,6 +167,38 @@ func TestTheInboxIsEmptiedBehindResultsAndAtTheEnd(t *testing.T) {
 	}
 	if box.Waiting(session.AtTurnEnd)+box.Waiting(session.BeforeModel) != 0 {
 		t.Error("something is left")
+	}
+}
+
+func TestANoteGoesWithTheNextRequestAndMakesNone(t *testing.T) {
+	box := new(session.Inbox)
+	m := &model{replies: []*oneloop.Message{says(oneloop.StopToolUse, call("1", "T")), says(oneloop.StopEndTurn, text("a")), says(oneloop.StopEndTurn, text("b")), says(oneloop.StopEndTurn, text("c"))}}
+	m.during = func(_ context.Context, n int) {
+		switch n {
+		case 2:
+			box.Put(session.WithNext, text("an aside"))
+		case 3:
+			box.Put(session.WithNext, text("one more"))
+			box.Put(session.AtTurnEnd, text("later"))
+		}
+	}
+	s := &session.Session{Model: m, Inbox: box, Tools: tools(func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		box.Put(session.WithNext, text("beside results"))
+		return nil, nil
+	})}
+	for _, words := range []string{"hi", "and"} {
+		if _, err := send(t, t.Context(), s, text(words)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, r := range m.requests {
+		last := r.Messages[len(r.Messages)-1]
+		got = append(got, roles(r)+" "+last.Text())
+	}
+	want := []string{"u hi", "uauu beside results", "uauuauu an aside", "uauuauuau laterone more"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

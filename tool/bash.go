@@ -22,26 +22,36 @@ type BashOptions struct {
 	Cap        int           // characters of output in a result; 0: 50,000
 	SpillDir   string        // for the files that hold longer outputs, made with the first; empty: the system's temporary folder
 	Attach     AttachFunc    // nil: nothing is attached
+	Files      *Files        // their Read may show the files that hold outputs; nil: no Read may, unless they lie in the workspace
+	Jobs       *Jobs         // commands in the background; nil: there can be none
 }
 
 // AttachFunc completes a command before it starts: it may fill cmd.Fds and
 // cmd.Env, stop the clock of the command, and emit events of the call.
 // release, if not nil, is called when the command has ended. With an error
 // nothing is run, and the model is told its text.
+//
+// A nil clock is that of a command in the background, which goes on when the
+// call and its turn are over: emit is then not to be called after the
+// AttachFunc has returned, and ctx ends with the command.
 type AttachFunc func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *Clock) (release func(), err error)
 
 type bashInput struct {
-	Command     string `json:"command"`
-	Timeout     int    `json:"timeout,omitempty" jsonschema:"milliseconds"`
-	Description string `json:"description,omitempty" jsonschema:"what it does, in a few words"`
+	Command         string `json:"command"`
+	Timeout         int    `json:"timeout,omitempty" jsonschema:"milliseconds"`
+	Description     string `json:"description,omitempty" jsonschema:"what it does, in a few words"`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"answer at once and let it run"`
 }
 
 // bashSchema is the schema of bashInput, written out so that the program
 // starts without making it.
-const bashSchema = `{"type":"object","properties":{"command":{"type":"string"},` +
-	`"timeout":{"type":"integer","description":"milliseconds"},` +
-	`"description":{"type":"string","description":"what it does, in a few words"}},` +
-	`"required":["command"],"additionalProperties":false}`
+const (
+	bashSchema = `{"type":"object","properties":{"command":{"type":"string"},` +
+		`"timeout":{"type":"integer","description":"milliseconds"},` +
+		`"description":{"type":"string","description":"what it does, in a few words"}` + backgroundField + schemaEnd
+	backgroundField = `,"run_in_background":{"type":"boolean","description":"answer at once and let it run"}`
+	schemaEnd       = `},"required":["command"],"additionalProperties":false}`
+)
 
 // Bash is the shell as a tool. Each call runs in a new shell in the root of
 // ws: a folder or a variable that one call changed is as it was in the next.
@@ -54,9 +64,14 @@ const bashSchema = `{"type":"object","properties":{"command":{"type":"string"},`
 // with another exit code than 0 was run: what that means (nothing found, files
 // differ, tests fail) is the model's to judge, so that is no error.
 //
+// With Jobs a command can be started in the background: the result then names
+// it and the file of its output, and it runs until it ends, its timeout is
+// reached if it was given one, or the jobs are ended. It is judged as any
+// other is.
+//
 // The effect of a command is ReadOnly when all of it is on the read-only table
 // of package policy/shell; it then runs as that package writes it. Any other
-// command runs as it is.
+// command runs as it is. One in the background is never ReadOnly.
 func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 	if opts.Timeout <= 0 {
 		opts.Timeout = 2 * time.Minute
@@ -68,11 +83,16 @@ func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 		opts.Cap = 50_000
 	}
 	b := &bash{ws, opts}
-	t := build("Bash", "Run a bash command. Each call is a new shell in the workspace root, without input or terminal; what it leaves running is ended.",
-		json.RawMessage(bashSchema), b.run)
+	doc, schema := "Run a bash command. Each call is a new shell in the workspace root, without input or terminal; what it leaves running is ended.", bashSchema
+	if opts.Jobs == nil {
+		schema = strings.Replace(schema, backgroundField, "", 1)
+	} else {
+		doc += " Servers and other long work: run_in_background."
+	}
+	t := build("Bash", doc, json.RawMessage(schema), b.run)
 	t.Effect = func(call *oneloop.ToolUse) oneloop.Effect {
 		var in bashInput
-		if decode(call.Input, &in) == nil && b.analyse(unixLines(in.Command)).ReadOnly() {
+		if decode(call.Input, &in) == nil && !in.RunInBackground && b.analyse(unixLines(in.Command)).ReadOnly() {
 			return oneloop.ReadOnly
 		}
 		return oneloop.Once
@@ -112,44 +132,90 @@ func (b *bash) run(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop
 	if strings.ContainsRune(command, 0) {
 		return oneloop.ErrorResult("the command contains a NUL character, so it was not run. Write it without one, e.g. with printf '\\0'."), nil
 	}
+	if a := b.analyse(command); a.ReadOnly() {
+		command = a.Source() // what was judged, and nothing else
+	}
+	if in.RunInBackground {
+		return b.background(ctx, call, emit, command, in), nil
+	}
 	limit := b.limit(in.Timeout)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	if a := b.analyse(command); a.ReadOnly() {
-		command = a.Source() // what was judged, and nothing else
-	}
 	out := &output{cap: b.opts.Cap, dir: b.opts.SpillDir}
 	show := &live{id: call.ID, emit: emit}
 	defer show.end()
-	cmd := workspace.Cmd{Argv: []string{"bash", "-c", command}, Output: writers{out, show}}
 	var clock Clock
 	defer clock.end()
-	if b.opts.Attach != nil {
-		release, err := b.opts.Attach(ctx, call, emit, &cmd, &clock)
-		if release != nil {
-			defer release()
-		}
-		if err != nil {
-			return oneloop.ErrorResult(fmt.Sprintf("the command was not run: %v", err)), nil
-		}
-	}
-	if len(command) > longest {
-		text, err := byFile(&cmd, command)
-		if err != nil {
-			return oneloop.ErrorResult(fmt.Sprintf("the command was not run: %v", err)), nil
-		}
-		defer text.Close()
-	}
-	p, err := b.ws.Start(ctx, cmd)
-	if err != nil {
-		return oneloop.ErrorResult(notRun(ctx, err)), nil
+	p, release, refused := b.start(ctx, call, emit, workspace.Cmd{Argv: []string{"bash", "-c", command}, Output: writers{out, show}}, &clock)
+	defer release()
+	if refused != nil {
+		return refused, nil
 	}
 	clock.start(limit, func() { cancel(errTimeout) })
 	exit, err := p.Wait()
 	clock.end()
 	show.end()
 	return b.report(ctx, out, exit, err, limit), nil
+}
+
+// start attaches what belongs to a command and starts it; if that fails, it
+// says why. release is to be called when the command has ended, or was not
+// started.
+func (b *bash) start(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd workspace.Cmd, clock *Clock) (p workspace.Process, release func(), refused *oneloop.ToolResult) {
+	release = func() {}
+	if b.opts.Attach != nil {
+		done, err := b.opts.Attach(ctx, call, emit, &cmd, clock)
+		if done != nil {
+			release = done
+		}
+		if err != nil {
+			return nil, release, oneloop.ErrorResult(fmt.Sprintf("the command was not run: %v", err))
+		}
+	}
+	if command := cmd.Argv[2]; len(command) > longest {
+		text, err := byFile(&cmd, command)
+		if err != nil {
+			return nil, release, oneloop.ErrorResult(fmt.Sprintf("the command was not run: %v", err))
+		}
+		defer text.Close()
+	}
+	p, err := b.ws.Start(ctx, cmd)
+	if err != nil {
+		return nil, release, oneloop.ErrorResult(notRun(ctx, err))
+	}
+	return p, release, nil
+}
+
+// background starts a command that goes on when the call is answered.
+func (b *bash) background(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), command string, in bashInput) *oneloop.ToolResult {
+	jobs := b.opts.Jobs
+	if jobs == nil {
+		return oneloop.ErrorResult("the command was not run: nothing can run in the background here. Call again without run_in_background.")
+	}
+	if err := jobs.admit(); err != nil {
+		return oneloop.ErrorResult(fmt.Sprintf("the command was not run: %v.", err))
+	}
+	out, err := newJournal(b.opts.SpillDir, jobs.opts.Cap)
+	if err != nil {
+		jobs.leave()
+		return oneloop.ErrorResult(fmt.Sprintf("the command was not run: there can be no file for its output: %v.", err))
+	}
+	t := &task{title: title(in.Command), output: out, limit: time.Duration(max(0, in.Timeout)) * time.Millisecond, done: make(chan struct{})}
+	// The end of the turn is not that of the command.
+	ctx, t.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	cmd := workspace.Cmd{Argv: []string{"bash", "-c", command}, Output: out, Limits: workspace.Limits{Time: t.limit}}
+	p, release, refused := b.start(ctx, call, emit, cmd, nil)
+	if refused != nil {
+		release()
+		t.cancel(nil)
+		out.discard()
+		jobs.leave()
+		return refused
+	}
+	b.opts.Files.admit(out.file.Name())
+	id := jobs.start(t, p, release)
+	return oneloop.TextResult(fmt.Sprintf("%s runs in the background. Its output goes to %s, which Read shows. You are told when it ends%s.", id, out.file.Name(), jobs.stopping()))
 }
 
 // limit is the time a call has that asks for so many milliseconds.
@@ -212,6 +278,7 @@ func notRun(ctx context.Context, err error) string {
 // what else is to be known.
 func (b *bash) report(ctx context.Context, out *output, exit workspace.Exit, err error, limit time.Duration) *oneloop.ToolResult {
 	text, notes := out.finish()
+	b.opts.Files.admit(out.kept())
 	text = strings.TrimRight(text, "\n")
 	if strings.TrimSpace(text) == "" {
 		text = "(no output)"

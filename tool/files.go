@@ -65,7 +65,7 @@ func NewFiles(ws workspace.Workspace, opts FilesOptions) *Files {
 		ws: ws, opts: opts, info: ws.Describe(), known: map[string]*known{},
 		shared: &record{
 			seed: maphash.MakeSeed(), shelf: shelf{dir: opts.SpillDir},
-			busy: map[string]*turn{}, latest: map[string]uint64{}, firsts: map[string]*first{},
+			busy: map[string]*turn{}, latest: map[string]uint64{}, firsts: map[string]*first{}, outputs: map[string]fs.FileInfo{},
 		},
 	}
 }
@@ -105,6 +105,8 @@ type record struct {
 	busy   map[string]*turn
 	latest map[string]uint64 // content that one of the agents wrote last, by real path
 	firsts map[string]*first
+
+	outputs map[string]fs.FileInfo // files outside of the workspace that Read may show
 }
 
 // first is a file as it was before any agent changed it.

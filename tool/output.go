@@ -95,6 +95,15 @@ func (o *output) finish() (string, []string) {
 	return text, append(notes, o.file.close())
 }
 
+// kept is the file that holds the whole output after finish; empty when there
+// is none.
+func (o *output) kept() string {
+	if o.file.first == nil {
+		return ""
+	}
+	return o.file.first.Name()
+}
+
 // text returns the whole when it is short enough, else its two ends.
 func (o *output) text() (string, bool) {
 	end := [][]byte{o.raw[o.next:], o.raw[:o.next]}

@@ -45,7 +45,7 @@ func (f *Files) Read() oneloop.Tool {
 		json.RawMessage(readSchema), f.read)
 	t.Parallel = true
 	t.Effect = func(*oneloop.ToolUse) oneloop.Effect { return oneloop.ReadOnly }
-	t.Touches = f.touches(oneloop.TouchRead)
+	t.Touches = f.readTouches
 	return t
 }
 
@@ -53,13 +53,9 @@ func (f *Files) read(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Eve
 	if in.Offset < 0 || in.Limit < 0 {
 		return nil, errors.New("offset and limit are numbers of lines, from 1")
 	}
-	path, err := f.path(in.FilePath)
+	path, file, info, err := f.source(in.FilePath)
 	if err != nil {
 		return nil, err
-	}
-	file, info, err := f.open(path)
-	if err != nil {
-		return nil, f.explain(in.FilePath, err)
 	}
 	defer file.Close()
 	head := make([]byte, 64<<10)

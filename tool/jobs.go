@@ -1,0 +1,238 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"oneloop"
+	"oneloop/workspace"
+)
+
+// JobsOptions are the settings of [NewJobs].
+type JobsOptions struct {
+	Most int   // commands that run at a time; 0: 16
+	Cap  int64 // bytes of output that are kept of each; 0: 64 MiB
+	// Tell is called, from any goroutine, when a command has ended by itself
+	// or at its time limit, with a line for the model: which, how, and where
+	// its output is. Nil: nobody is told.
+	Tell func(text string)
+	// Within are the jobs of the agent that this one works for. Both share
+	// what Most of it allows.
+	Within *Jobs
+}
+
+// Jobs are the commands that one agent runs in the background: Bash starts
+// them, the tool of [Jobs.Stop] ends one, [Jobs.End] all of them. They are
+// safe for concurrent use.
+type Jobs struct {
+	opts    JobsOptions
+	running *atomic.Int64 // those of all agents that share a limit
+
+	mu        sync.Mutex
+	list      []*task // in the order they were started
+	stoppable bool    // the model has the tool of Stop
+}
+
+// NewJobs returns the jobs of an agent, of which there are none yet.
+func NewJobs(o JobsOptions) *Jobs {
+	j := &Jobs{opts: o, running: new(atomic.Int64)}
+	if o.Within != nil {
+		j.running, j.opts.Most = o.Within.running, o.Within.opts.Most
+	}
+	if j.opts.Most <= 0 {
+		j.opts.Most = 16
+	}
+	if j.opts.Cap <= 0 {
+		j.opts.Cap = 64 << 20
+	}
+	return j
+}
+
+// task is one command in the background.
+type task struct {
+	id     string
+	title  string
+	output *journal
+	limit  time.Duration
+	cancel context.CancelCauseFunc
+	how    string        // it ended; valid once done is closed
+	done   chan struct{} // closed when it has ended and that was told
+
+	over  bool // these two are held by Jobs.mu
+	quiet bool // somebody ends it and knows: nobody is told
+}
+
+// name is what people call a job by.
+func (t *task) name() string { return fmt.Sprintf("%s (%s)", t.id, t.title) }
+
+var (
+	errStopped = errors.New("stopped")
+	errOver    = errors.New("the session is over")
+)
+
+// title is a command in one short line.
+func title(command string) string {
+	const most = 60
+	line := strings.Join(strings.Fields(command), " ")
+	n := 0
+	for i := range line {
+		if n++; n > most {
+			return line[:i] + "…"
+		}
+	}
+	return line
+}
+
+// admit takes one of the places there are. leave gives it back.
+func (j *Jobs) admit() error {
+	if j.running.Add(1) <= int64(j.opts.Most) {
+		return nil
+	}
+	j.leave()
+	own := "none of them yours"
+	if mine := j.Running(); len(mine) > 0 {
+		own = "yours are " + strings.Join(mine, ", ")
+	}
+	return fmt.Errorf("%d commands run in the background already, which is the most there may be (%s). Stop one that is not needed any more, or wait for its end", j.opts.Most, own)
+}
+
+func (j *Jobs) leave() { j.running.Add(-1) }
+
+// start sees a command that was started to its end, when release is called. It
+// returns the command's id.
+func (j *Jobs) start(t *task, p workspace.Process, release func()) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t.id = fmt.Sprintf("bash_%d", len(j.list)+1)
+	j.list = append(j.list, t)
+	go func() { // End waits for it
+		exit, err := p.Wait()
+		release()
+		t.cancel(nil)
+		t.how = strings.Join(append(t.ending(exit, err), t.output.close()), "; ")
+		j.leave()
+		j.mu.Lock()
+		t.over = true
+		quiet := t.quiet
+		j.mu.Unlock()
+		if !quiet && j.opts.Tell != nil {
+			j.opts.Tell(fmt.Sprintf("The background command %s has ended: %s.", t.name(), t.how))
+		}
+		close(t.done)
+	}()
+	return t.id
+}
+
+// ending says how a command ended, and what came with it.
+func (t *task) ending(exit workspace.Exit, err error) []string {
+	how := "exit code 0"
+	switch {
+	case err == nil && (exit.Signal != "" || exit.Code != 0):
+		return ending(exit, nil)
+	case err == nil:
+	case errors.Is(err, errStopped), errors.Is(err, errOver):
+		how = "it was stopped, with all it had started"
+	case errors.Is(err, workspace.ErrTime):
+		how = fmt.Sprintf("its timeout of %v was reached, so it was stopped with all it had started", t.limit)
+	default:
+		how = fmt.Sprintf("how is unknown: %v", err)
+	}
+	return append([]string{how}, ending(exit, err)...)
+}
+
+// Running names the commands that run, in the order they were started, as in
+// "bash_1 (npm run dev)".
+func (j *Jobs) Running() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var names []string
+	for _, t := range j.list {
+		if !t.over {
+			names = append(names, t.name())
+		}
+	}
+	return names
+}
+
+// End ends all commands that run, waits until nothing of them is left, and
+// returns their names. Tell is not called any more when it returns. More may
+// be started afterwards.
+func (j *Jobs) End() []string {
+	j.mu.Lock()
+	var names []string
+	for _, t := range j.list {
+		if !t.over {
+			t.quiet = true
+			names = append(names, t.name())
+			t.cancel(errOver)
+		}
+	}
+	all := slices.Clone(j.list)
+	j.mu.Unlock()
+	for _, t := range all {
+		<-t.done
+	}
+	return names
+}
+
+// stopping says how the model ends a command, behind a sentence.
+func (j *Jobs) stopping() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.stoppable {
+		return "; TaskStop ends it"
+	}
+	return ""
+}
+
+type stopInput struct {
+	TaskID string `json:"task_id"`
+}
+
+const stopSchema = `{"type":"object","properties":{"task_id":{"type":"string"}},"required":["task_id"],"additionalProperties":false}`
+
+// Stop is the tool that ends a command in the background.
+func (j *Jobs) Stop() oneloop.Tool {
+	j.mu.Lock()
+	j.stoppable = true
+	j.mu.Unlock()
+	t := build("TaskStop", "Stop a background command by its id.", json.RawMessage(stopSchema), j.stop)
+	t.Effect = func(*oneloop.ToolUse) oneloop.Effect { return oneloop.Idempotent }
+	return t
+}
+
+func (j *Jobs) stop(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event), in stopInput) (*oneloop.ToolResult, error) {
+	j.mu.Lock()
+	i := slices.IndexFunc(j.list, func(t *task) bool { return t.id == in.TaskID })
+	if i < 0 {
+		j.mu.Unlock()
+		now := "none runs"
+		if names := j.Running(); len(names) > 0 {
+			now = "there are " + strings.Join(names, ", ")
+		}
+		return oneloop.ErrorResult(fmt.Sprintf("there is no background command %q; %s.", in.TaskID, now)), nil
+	}
+	t := j.list[i]
+	before := t.over
+	if !before {
+		t.quiet = true
+		t.cancel(errStopped)
+	}
+	j.mu.Unlock()
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s is being stopped: %w", t.name(), context.Cause(ctx))
+	}
+	if before {
+		return oneloop.TextResult(fmt.Sprintf("%s had ended before: %s.", t.name(), t.how)), nil
+	}
+	return oneloop.TextResult(fmt.Sprintf("%s has ended: %s.", t.name(), t.how)), nil
+}
