@@ -77,7 +77,14 @@ func NewBroker(o Options) *Broker {
 // descriptor [FD], the variable [Env] and the link on PATH. While a child of
 // the command runs, clock is stopped. release ends the children that still run,
 // and waits for them. It is a tool.AttachFunc.
+//
+// A command in the background, whose clock is nil, gets no socket: it would go
+// on asking for subtasks when nobody listens to them. An oneloop in it says so.
 func (b *Broker) Attach(ctx context.Context, _ *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (release func(), err error) {
+	if clock == nil {
+		cmd.Env = b.environment(cmd.Env, nil)
+		return nil, nil
+	}
 	theirs, release, err := b.connect(ctx, emit, clock)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func runClient(ctx context.Context, fd int, o ClientOptions) (int, error) {
 // call passes the agent a stream of our own and returns our end.
 func call(fd int) (*stream, error) {
 	if fd < 0 {
-		return nil, unreachable(Env + " names no descriptor")
+		return nil, unreachable(Env + " names no descriptor (a command in the background has none)")
 	}
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
 		return nil, unreachable(fmt.Sprintf("%s names descriptor %d, which is closed", Env, fd))

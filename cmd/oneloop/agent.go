@@ -47,9 +47,11 @@ type agent struct {
 	private func() (link string, err error) // makes scratch
 
 	hooks *policy.Hooks
+	jobs  *tool.Jobs                          // what runs in the background; nil: nothing can
 	files *tool.Files                         // what the agent knows of files
 	drop  func() error                        // closes files; nil: they share another agent's
 	hear  atomic.Pointer[func(oneloop.Event)] // who listens now
+	one   sync.Mutex                          // held while they hear
 }
 
 // tell hands an event that belongs to no turn to whoever listens.
@@ -130,7 +132,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	m = model.Budget(m, a.ledger, p.modelName())
 
 	a.build = func() *session.Session {
-		made := &session.Session{Model: m, Tools: box, Transcript: &oneloop.History{
+		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: &oneloop.History{
 			System: p.system(prof, s.system),
 			Tools:  defs,
 			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
@@ -304,6 +306,7 @@ func private(dir string) (link string, err error) {
 // Close ends the session and takes away what the agent made outside of its
 // folder.
 func (a *agent) Close() error {
+	a.endJobs()
 	var err error
 	if a.Session != nil {
 		err = a.Session.Close(context.Background())
@@ -416,6 +419,9 @@ func (p *program) child(parent *agent) team.Run {
 			said.hear(e)
 			emit(e)
 		}, &oneloop.Text{Text: withInput(t.Prompt, t.Input)})
+		if left := a.endJobs(); left != "" {
+			emit(oneloop.Notice{Text: fmt.Sprintf(p.words.BackgroundEnded, left)})
+		}
 		if err == nil {
 			err = said.denied()
 		}

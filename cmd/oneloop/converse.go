@@ -59,7 +59,9 @@ func (p *program) converse(ctx context.Context) (err error) {
 		front.Say(n)
 	}
 	c := &conversation{program: p, agent: a, front: front, trace: traced}
-	return errors.Join(c.run(ctx), traced.done())
+	err = c.run(ctx)
+	p.leaveJobs(a)
+	return errors.Join(err, traced.done())
 }
 
 // askTrust puts the question about what the folder brings along, before the
@@ -135,6 +137,7 @@ func (c *conversation) turn(ctx context.Context, line string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	defer c.sayJobs()
 	switch {
 	case err == nil:
 	case errors.Is(err, oneloop.ErrInterrupted):
@@ -179,6 +182,7 @@ func (c *conversation) command(name, args string) {
 		"/cost": func() { c.front.Say(c.words.Cost(c.agent.spent())) },
 		"/diff": c.diff,
 		"/clear": func() {
+			c.leaveJobs(c.agent) // the new one knows nothing of them
 			c.agent.Session = c.agent.build()
 			c.trace.clear()
 			c.front.Say(c.words.Cleared)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 
 	"oneloop"
@@ -62,6 +61,7 @@ func (p *program) task(ctx context.Context) (err error) {
 	}
 	var said answer
 	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, traced.show)
+	p.leaveJobs(a)
 	if err == nil {
 		err = said.denied()
 	}
@@ -72,10 +72,9 @@ func (p *program) task(ctx context.Context) (err error) {
 // It takes Turn and not the iterator of Send: passing each event to another
 // goroutine takes about a tenth of the time of a short turn.
 func (p *program) listen(ctx context.Context, a *agent, blocks []oneloop.Block, to ...func(oneloop.Event)) error {
-	var one sync.Mutex
 	all := func(e oneloop.Event) {
-		one.Lock()
-		defer one.Unlock()
+		a.one.Lock()
+		defer a.one.Unlock()
 		for _, hear := range to {
 			hear(e)
 		}

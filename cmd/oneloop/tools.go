@@ -13,7 +13,7 @@ import (
 
 // toolNames are the tools there are, in the order in which the model sees
 // them.
-var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "AskUserQuestion"}
+var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TaskStop", "AskUserQuestion"}
 
 // checkTools refuses names of tools that do not exist.
 func (p *program) checkTools() error {
@@ -60,8 +60,9 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	gate := a.hooks.Gate(policy.GateOptions{
 		ModeNow: p.mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: ask, Keep: p.settings.Keep(a.dir),
 	})
+	a.jobs = p.background(s, a)
 	for _, t := range []oneloop.Tool{
-		a.files.Watch(tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch})),
+		a.files.Watch(tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch, Files: a.files, Jobs: a.jobs})),
 		a.files.Read(), a.files.Write(), a.files.Edit(),
 		tool.Glob(ws, tool.GlobOptions{}), tool.Grep(ws, tool.GrepOptions{}),
 		tool.WebFetch(tool.WebFetchOptions{}),
@@ -69,6 +70,9 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		if p.chosen(t.Name) {
 			box.Tools = append(box.Tools, gate(t))
 		}
+	}
+	if a.jobs != nil && p.chosen("TaskStop") {
+		box.Tools = append(box.Tools, gate(a.jobs.Stop()))
 	}
 	if ask != nil && p.chosen("AskUserQuestion") { // a model that may ask nobody need not know how
 		box.Tools = append(box.Tools, gate(tool.AskUserQuestion(a.traced(ask))))

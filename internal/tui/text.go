@@ -43,6 +43,7 @@ type Text struct {
 	SandboxOn       string
 	SandboxMissing  string
 	ChildFlags      string // flags
+	BackgroundEnded string // the commands
 	ErrorLine       string // error
 	HintAuth        string // base URL
 	HintBilling     string // base URL
@@ -79,6 +80,7 @@ type Text struct {
 	UnknownSlash  string // command
 	SlashAlone    string // command
 	Cleared       string
+	Background    plural // of commands
 	NoCost        string
 	Interrupting  string
 	Interrupted   string
@@ -169,6 +171,9 @@ func Messages(lang string) *Text {
 
 // plural is a format for one of something and one for another number of them.
 type plural [2]string
+
+// InBackground says how many commands run in the background.
+func (x *Text) InBackground(n int) string { return x.Background.of(n) }
 
 func (p plural) of(n int) string {
 	if n == 1 {
