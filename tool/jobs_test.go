@@ -108,9 +108,9 @@ func (y *yard) shows(file, want string) {
 func TestABackgroundCommandAnswersAtOnceAndIsReadAndStopped(t *testing.T) {
 	looptest.Census(t)
 	y := localYard(t, tool.JobsOptions{})
-	id, file := y.background("echo first; trap 'echo asked to end; exit 0' TERM; sleep 300 & wait")
+	id, file := y.background("trap 'echo asked to end; exit 0' TERM; echo first; sleep 300 & wait")
 	y.shows(file, "first")
-	if got := y.jobs.Running(); len(got) != 1 || !strings.HasPrefix(got[0], id+" (echo first;") {
+	if got := y.jobs.Running(); len(got) != 1 || !strings.HasPrefix(got[0], id+" (trap 'echo") {
 		t.Errorf("there run %q", got)
 	}
 	r := y.ask("TaskStop", fields{"task_id": id})
