@@ -24,7 +24,7 @@ func (p *product) census() {
 		p.t.Log("the census did not run: it needs Linux")
 		return
 	}
-	deadline := time.Now().Add(2 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for {
 		left := children(p.t)
 		if len(left) == 0 {

@@ -1,0 +1,146 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"oneloop/looptest/script"
+)
+
+// behind is a call that runs a command in the background.
+func behind(id, command string) script.Block {
+	return script.Tool(id, "Bash", fmt.Sprintf(`{"command":%q,"run_in_background":true}`, command))
+}
+
+// stubborn are two processes that have to be killed.
+const stubborn = `trap "" TERM INT HUP; setsid sleep 300 & echo up; touch mark; sleep 300; sleep 300`
+
+func TestCaseSub04BackgroundCommandsEndWithTheProgram(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		sandbox string
+		signals []syscall.Signal
+	}{
+		{"Ctrl-C twice", "auto", []syscall.Signal{syscall.SIGINT, syscall.SIGINT}},
+		{"Ctrl-C twice, without a sandbox", "none", []syscall.Signal{syscall.SIGINT, syscall.SIGINT}},
+		{"SIGTERM", "auto", []syscall.Signal{syscall.SIGTERM}},
+		{"SIGTERM, without a sandbox", "none", []syscall.Signal{syscall.SIGTERM}},
+		{"SIGHUP", "auto", []syscall.Signal{syscall.SIGHUP}},
+		{"SIGKILL", "ns", []syscall.Signal{syscall.SIGKILL}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.sandbox != "none" && runtime.GOOS != "linux" {
+				t.Skip("there is no sandbox on this system")
+			}
+			p := newProduct(t, script.Say(behind("t1", stubborn)), script.Say(shell("t2", "sleep 300")))
+			cmd := exec.Command(p.bin, "--permission-mode", "bypassPermissions", "--sandbox", c.sandbox, "go on")
+			cmd.Dir, cmd.Env = p.dir, p.env
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Process.Kill() // of no effect but after a failure
+			for deadline := time.Now().Add(time.Minute); !p.exists("mark"); {
+				if time.Now().After(deadline) {
+					t.Fatal("the command did not start")
+				}
+				time.Sleep(5 * time.Millisecond) // another process makes it
+			}
+			for _, s := range c.signals {
+				if err := cmd.Process.Signal(s); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond) // two that come together are one
+			}
+			cmd.Wait()
+			p.census()
+		})
+	}
+}
+
+func TestCaseSub04BackgroundCommandsEndWithTheTask(t *testing.T) {
+	for _, sandbox := range []string{"auto", "none"} {
+		if sandbox != "none" && runtime.GOOS != "linux" {
+			continue
+		}
+		p := newProduct(t, script.Say(behind("t1", stubborn)), script.Say(shell("t2", "while ! [ -e mark ]; do sleep 0.02; done")), say("done"))
+		o := p.done("--sandbox", sandbox, "go on")
+		if o.stdout != "done\n" {
+			t.Errorf("stdout is %q", o.stdout)
+		}
+		contains(t, o.stderr, "ended what still ran in the background: bash_1 (")
+		p.census()
+	}
+}
+
+func TestCaseSub06WhatABackgroundCommandLeavesIsNamed(t *testing.T) {
+	p := newProduct(t,
+		script.Say(behind("t1", "nohup sleep 300 >/dev/null 2>&1 & echo pid $!")),
+		script.Say(shell("t2", "sleep 2")),
+		say("done"))
+	p.done("go on")
+	told := p.request(3).Last().Text()
+	contains(t, told, "The background command bash_1 (", "exit code 0; ended what it left running: sleep (pid ")
+	p.census()
+}
+
+func TestTheOutputOfABackgroundCommandIsReadByTheReadTool(t *testing.T) {
+	file := regexp.MustCompile(`\S+background-\S+\.txt`)
+	p := newProduct(t,
+		script.Say(behind("t1", "echo one line; touch mark; sleep 300")),
+		script.Say(shell("t2", "while ! [ -e mark ]; do sleep 0.02; done; sleep 0.2")),
+		script.Reply{React: func(r script.Request) script.Reply {
+			started, _ := r.Result("t1")
+			return script.Say(script.Tool("t3", "Read", fmt.Sprintf(`{"file_path":%q}`, file.FindString(started.FullText()))))
+		}},
+		say("done"))
+	// Nobody could be asked: the gate has to let it pass by itself.
+	o := p.done("--permission-mode", "default", "go on")
+	contains(t, p.result(4, "t3"), "one line")
+	lacks(t, o.stderr, "denied")
+}
+
+func TestCtrlCStopsTheTurnAndNotWhatRunsInTheBackground(t *testing.T) {
+	p := newProduct(t,
+		script.Say(behind("t1", "mkfifo pipe; touch mark; cat pipe; exit 3")),
+		script.Say(shell("t2", "while ! [ -e mark ]; do sleep 0.02; done; touch busy; sleep 300")),
+		script.Say(shell("t3", "echo word > pipe")),
+		say("sent"),
+		say("heard"),
+		script.Say(behind("t4", "touch second; sleep 300")),
+		say("begun"),
+		say("anew"))
+	c := p.converse()
+	c.types("go on\r")
+	c.appears("busy")
+	c.types("\x03")
+	c.sees("stopped", "1 command runs in the background")
+	c.types("and\r")
+	c.sees("sent", "The background command bash_1 (", "has ended: exit code 3")
+	c.types("well\r")
+	c.sees("heard")
+	var told bool
+	for _, r := range []int{4, 5} { // it may have been in time for the request before
+		told = told || strings.Contains(string(p.request(r).Body), "has ended: exit code 3")
+	}
+	if !told {
+		t.Errorf("the model is not told: %s", p.request(5).Body)
+	}
+	c.types("more\r")
+	c.sees("begun", "1 command runs in the background")
+	c.types("/clear\r")
+	c.sees("ended what still ran in the background: bash_2 (", "new conversation")
+	c.types("again\r")
+	c.sees("anew")
+	lacks(t, string(p.request(8).Body), "bash_")
+	c.types("\x04")
+	c.ends()
+	c.census()
+}
