@@ -172,14 +172,13 @@ func (t *tree) find(ctx context.Context, patterns globs) ([]hit, []string) {
 	defer cancel()
 	parts := make([][]hit, workers())
 	t.narrow(patterns.prefix())
-	notes := t.walk(ctx, func(worker int, dir *folder, at string, names []string) {
-		for _, name := range names {
-			full := join(at, name)
-			if !patterns.match(t.below(full)) {
+	notes := t.walk(ctx, func(worker int, dir *folder, files []entry) {
+		for _, e := range files {
+			if !patterns.match(t.below(e.path)) {
 				continue
 			}
-			if at, ok := dir.changed(name); ok {
-				parts[worker] = append(parts[worker], hit{full, at})
+			if at, ok := dir.changed(e.name); ok {
+				parts[worker] = append(parts[worker], hit{e.path, at})
 			}
 		}
 		if len(parts[worker]) > collected/len(parts) {

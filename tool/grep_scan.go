@@ -121,13 +121,12 @@ func scanTree(ctx context.Context, t *tree, q *query) *finds {
 		s.single()
 		return f
 	}
-	notes := t.walk(ctx, func(worker int, dir *folder, at string, names []string) {
-		for _, name := range names {
-			full := join(at, name)
+	notes := t.walk(ctx, func(worker int, dir *folder, files []entry) {
+		for _, e := range files {
 			if ctx.Err() != nil {
 				return
 			}
-			if q.wanted(t.below(full)) && !s.file(worker, dir, full, name) {
+			if q.wanted(t.below(e.path)) && !s.file(worker, dir, e.path, e.name) {
 				cancel()
 				return
 			}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"oneloop"
 	"oneloop/tool"
 	"oneloop/workspace"
@@ -140,6 +142,36 @@ func TestGlobStaysInTheWorkspace(t *testing.T) {
 	}
 	if got := glob(t, w, "out/**", ""); !strings.HasPrefix(got, "no file matches") {
 		t.Errorf("a pattern through a link: %s", got)
+	}
+}
+
+func TestALargeFolderIsListedWhole(t *testing.T) {
+	const files = 1500 // more than the kernel tells at once, and than one worker takes
+	w := plant(t, "sub/.gitignore=*.o")
+	root := w.Describe().Root
+	var want []string
+	for i := range files {
+		name := fmt.Sprintf("sub/a file with a long name %04d.%s", i, []string{"o", "go", "c"}[i%3])
+		if err := os.WriteFile(filepath.Join(root, name), []byte("here"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if i%3 > 0 {
+			want = append(want, name)
+		}
+	}
+	if err := os.Symlink("nowhere", filepath.Join(root, "sub/link.go")); err != nil {
+		t.Fatal(err)
+	}
+	g := tool.Glob(w, tool.GlobOptions{Limit: 2 * files})
+	got := strings.Split(call(t, t.Context(), g, map[string]any{"pattern": "**/*.{o,go,c}"}, nil).Text(), "\n")
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	s := tool.Grep(w, tool.GrepOptions{Plain: true, Cap: 1 << 20})
+	found := call(t, t.Context(), s, map[string]any{"pattern": "here", "output_mode": "count", "head_limit": 2 * files}, nil).Text()
+	if n := strings.Count(found, ":1"); n != len(want) {
+		t.Errorf("%d files were searched of %d", n, len(want))
 	}
 }
 

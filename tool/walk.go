@@ -261,8 +261,23 @@ func (l *level) ignored(name string, dir bool) bool {
 	return false
 }
 
-// visitor takes some files of an open folder, which is at in the tree.
-type visitor func(worker int, dir *folder, at string, names []string)
+// visitor takes some files of an open folder. It keeps none of the slice.
+type visitor func(worker int, dir *folder, files []entry)
+
+// entry is what a folder holds.
+type entry struct {
+	path string // from the root of the tree
+	name string // the end of it
+	kind entryKind
+}
+
+type entryKind byte
+
+const (
+	otherEntry entryKind = iota // a link, a pipe, a device
+	fileEntry
+	folderEntry
+)
 
 // batch is how many files of a folder are visited in one go.
 const batch = 256
@@ -271,7 +286,13 @@ const batch = 256
 type job struct {
 	dir   string // from the root of the tree; empty: the root
 	level *level
-	files []string // names; nil: all of the folder
+	files []entry // nil: all of the folder
+}
+
+// scratch is what one worker uses for folder after folder.
+type scratch struct {
+	entries []entry
+	buf     []byte
 }
 
 // walker goes through a tree with several workers.
@@ -279,6 +300,7 @@ type walker struct {
 	*tree
 	ctx   context.Context
 	visit visitor
+	top   *folder // start
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -291,11 +313,16 @@ type walker struct {
 // workers is how many go through a tree at a time.
 func workers() int { return min(max(2, runtime.GOMAXPROCS(0)), 8) }
 
-// walk visits all files below start that are not ignored: some names of one
-// folder at a time, in no order, from several goroutines. at is the folder's
-// path from the root of the tree. What could not be read is told in words.
+// walk visits all files below start that are not ignored: some of one folder
+// at a time, in no order, from several goroutines. What could not be read is
+// told in words.
 func (t *tree) walk(ctx context.Context, visit visitor) []string {
-	w := &walker{tree: t, ctx: ctx, visit: visit}
+	top, err := openFolder(t.sub, ".")
+	if err != nil {
+		return []string{fmt.Sprintf("the folder could not be read: %v", err)}
+	}
+	defer top.close()
+	w := &walker{tree: t, ctx: ctx, visit: visit, top: top}
 	w.wake.L = &w.mu
 	at := t.start
 	if at == "." {
@@ -314,12 +341,13 @@ func (t *tree) walk(ctx context.Context, visit visitor) []string {
 }
 
 func (w *walker) work(worker int) {
+	var s scratch
 	for {
 		j, ok := w.next()
 		if !ok {
 			return
 		}
-		err := w.do(worker, j)
+		err := w.do(worker, &s, j)
 		w.mu.Lock()
 		if err != nil {
 			if w.missed++; w.because == nil {
@@ -358,14 +386,14 @@ func (w *walker) add(jobs []job) {
 	w.wake.Broadcast()
 }
 
-func (w *walker) do(worker int, j job) error {
+func (w *walker) do(worker int, s *scratch, j job) error {
 	rel := "."
 	if w.start == "." {
 		rel = cmpOr(j.dir, ".")
 	} else if len(j.dir) > len(w.start) {
 		rel = j.dir[len(w.start)+1:]
 	}
-	dir, err := openFolder(w.sub, rel)
+	dir, err := w.top.folder(w.sub, rel)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // it was removed meanwhile
@@ -374,49 +402,45 @@ func (w *walker) do(worker int, j job) error {
 	}
 	defer dir.close()
 	if j.files != nil {
-		w.visit(worker, dir, j.dir, j.files)
+		w.visit(worker, dir, j.files)
 		return nil
 	}
-	entries, err := dir.list()
-	files := w.sort(j, rel, entries)
-	for len(files) > 2*batch {
-		w.add([]job{{dir: j.dir, level: j.level, files: files[:batch]}})
-		files = files[batch:]
+	err = dir.list(j.dir, s)
+	files := w.sort(j, rel, s.entries)
+	if len(files) > 2*batch {
+		rest := slices.Clone(files[batch:])
+		for part := range slices.Chunk(rest, batch) {
+			w.add([]job{{dir: j.dir, level: j.level, files: part}})
+		}
+		files = files[:batch]
 	}
 	if len(files) > 0 {
-		w.visit(worker, dir, j.dir, files)
+		w.visit(worker, dir, files)
 	}
 	return err
 }
 
-// sort makes jobs of the folders among entries and returns the files.
-func (w *walker) sort(j job, rel string, entries []fs.DirEntry) (files []string) {
+// sort makes jobs of the folders among entries and returns the files, in the
+// place of the entries.
+func (w *walker) sort(j job, rel string, entries []entry) (files []entry) {
 	var rules, repo bool
 	for _, e := range entries {
-		rules = rules || e.Name() == ".gitignore"
-		repo = repo || e.Name() == ".git"
+		rules = rules || e.name == ".gitignore"
+		repo = repo || e.name == ".git"
 	}
 	if rules || repo {
 		j.level = below(j.level, w.sub, rel, j.dir, rules, repo)
 	}
+	files = entries[:0]
 	var folders []job
 	for _, e := range entries {
-		isDir := e.IsDir()
-		if !isDir && !e.Type().IsRegular() || e.Name()[0] == '.' && slices.Contains(versioned, e.Name()) {
-			continue
+		switch {
+		case e.kind == otherEntry, e.name[0] == '.' && slices.Contains(versioned, e.name), j.level.ignored(e.path, e.kind == folderEntry):
+		case e.kind == folderEntry:
+			folders = append(folders, job{dir: e.path, level: j.level})
+		default:
+			files = append(files, e)
 		}
-		name := e.Name()
-		if j.level != nil || isDir {
-			full := join(j.dir, name)
-			if j.level.ignored(full, isDir) {
-				continue
-			}
-			if isDir {
-				folders = append(folders, job{dir: full, level: j.level})
-				continue
-			}
-		}
-		files = append(files, name)
 	}
 	w.add(folders)
 	return files

@@ -22,14 +22,17 @@ func openFolder(root *os.Root, rel string) (*folder, error) {
 
 func (d *folder) close() { d.root.Close() }
 
-// list gives the entries, in no order.
-func (d *folder) list() ([]fs.DirEntry, error) {
+// folder opens a folder of root, which d is.
+func (d *folder) folder(root *os.Root, rel string) (*folder, error) { return openFolder(root, rel) }
+
+// list puts the entries of the folder at into s, in no order.
+func (d *folder) list(at string, s *scratch) error {
 	f, err := d.root.Open(".")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	return f.ReadDir(-1)
+	return s.take(at, f)
 }
 
 // changed is when a file was last written to, in nanoseconds.

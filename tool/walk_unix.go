@@ -14,7 +14,7 @@ import (
 // no link is followed, so nothing that is done elsewhere leads out of it. An
 // [os.Root] for each would do the same with twice the system calls.
 type folder struct {
-	file *os.File
+	file *os.File // nil: fd is all there is
 	fd   int
 }
 
@@ -24,22 +24,15 @@ func openFolder(root *os.Root, rel string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &folder{f, int(f.Fd())}, nil
+	return &folder{file: f, fd: int(f.Fd())}, nil
 }
 
-func (d *folder) close() { d.file.Close() }
-
-// list gives the entries, in no order. A folder in a Root has every entry
-// looked at, which costs more than all the rest; a copy of the descriptor is
-// no such folder, and the kind of an entry is in the list.
-func (d *folder) list() ([]fs.DirEntry, error) {
-	fd, err := unix.FcntlInt(uintptr(d.fd), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, &fs.PathError{Op: "readdir", Path: d.file.Name(), Err: err}
+func (d *folder) close() {
+	if d.file == nil {
+		unix.Close(d.fd)
+		return
 	}
-	list := os.NewFile(uintptr(fd), d.file.Name())
-	defer list.Close()
-	return list.ReadDir(-1)
+	d.file.Close()
 }
 
 // changed is when a file was last written to, in nanoseconds.
