@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -30,6 +31,11 @@ type Guard struct {
 	// refused, for those who embed the guard or test with it. An entry is an
 	// address and a port, and stands for exactly that.
 	Allow []netip.AddrPort
+	// Near names hosts inside that somebody wants to be reached: a host and a
+	// port, as [net.JoinHostPort] gives them, and exactly that. An address may
+	// be any, "localhost" is loopback, and another name may lead to private
+	// addresses besides public ones, not to loopback or link-local ones.
+	Near []string
 	// Resolver finds the addresses of a name; nil: the system's. It is asked
 	// once for a dial, and what it said is what is dialled.
 	Resolver Resolver
@@ -52,6 +58,9 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string { return e.What + " is refused: " + e.Why }
+
+// Is makes it a kind of [fs.ErrPermission].
+func (e *RefusedError) Is(target error) bool { return target == fs.ErrPermission }
 
 // DialContext connects to address, a host and a port, as [net.Dialer] does.
 // A name is resolved once. When one of its addresses is refused all of it is:
@@ -76,11 +85,19 @@ func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, fmt.Errorf("port %q: it is no number up to 65535", service)
 	}
-	host, err := Host(name)
+	host, err := Form(name)
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := g.resolve(ctx, host)
+	var addrs []netip.Addr
+	if slices.Contains(g.Near, net.JoinHostPort(host, service)) {
+		if addrs, err = g.near(ctx, host); err != nil {
+			return nil, err
+		}
+		g = g.letting(addrs, uint16(port))
+	} else if err = public(host); err == nil {
+		addrs, err = g.resolve(ctx, host)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +117,36 @@ func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, er
 		}
 	}
 	return nil, errors.Join(failed...)
+}
+
+// near gives the addresses of a host that is one of Near.
+func (g *Guard) near(ctx context.Context, host string) ([]netip.Addr, error) {
+	if host == "localhost" {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	}
+	return g.resolve(ctx, host)
+}
+
+// letting is g for one dial of a host of Near: what is private may be dialled,
+// and loopback or an address that was named itself.
+func (g *Guard) letting(addrs []netip.Addr, port uint16) *Guard {
+	other := *g
+	other.Allow = slices.Clone(g.Allow)
+	for _, a := range addrs {
+		to := netip.AddrPortFrom(a.Unmap(), port)
+		written := slices.Contains(g.Near, to.String()) || a.IsLoopback() && slices.Contains(g.Near, net.JoinHostPort("localhost", strconv.Itoa(int(port))))
+		if written || to.Addr().IsPrivate() && !credentials(to.Addr()) {
+			other.Allow = append(other.Allow, to)
+		}
+	}
+	return &other
+}
+
+// credentials reports whether a private address is one of those where a cloud
+// answers with credentials.
+func credentials(a netip.Addr) bool {
+	b := a.As16()
+	return [4]byte(b[:4]) == [4]byte{0xfd, 0, 0x0e, 0xc2}
 }
 
 // resolve gives the addresses of a host in the form [Host] returns.

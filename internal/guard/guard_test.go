@@ -149,6 +149,55 @@ func TestAnAddressThatIsNamedIsDialledAndNoOther(t *testing.T) {
 	}
 }
 
+func TestAHostInsideIsDialledWhenItIsNamedWithItsPort(t *testing.T) {
+	l, other := listen(t, "tcp4", "127.0.0.1:0"), listen(t, "tcp4", "127.0.0.1:0")
+	resolver := &names{answers: map[string][]string{
+		"site.example.com": {"127.0.0.1"}, "nexus.corp": {"127.0.0.1"}, "meta.corp": {"169.254.169.254"}, "cloud.corp": {"fd00:ec2::254"},
+	}}
+	refused := func(near, host, port string) {
+		t.Helper()
+		g := &guard.Guard{Near: []string{near}, Resolver: resolver}
+		c, err := g.DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
+		var no *guard.RefusedError
+		if !errors.As(err, &no) {
+			t.Errorf("%s with %s named: %v %v", net.JoinHostPort(host, port), near, c, err)
+		}
+	}
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		g := &guard.Guard{Near: []string{net.JoinHostPort(host, l.port())}}
+		c, err := g.DialContext(t.Context(), "tcp", net.JoinHostPort(host, l.port()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.ReadAll(c) // so that the listener has counted
+		c.Close()
+		refused(net.JoinHostPort(host, l.port()), host, other.port())
+	}
+	refused("127.0.0.1:"+l.port(), "127.0.0.2", l.port())
+	refused("127.0.0.1:"+l.port(), "2130706433", l.port())
+	refused("localhost:"+l.port(), "a.localhost", l.port())
+	for _, name := range []string{"site.example.com", "nexus.corp", "meta.corp", "cloud.corp"} {
+		refused(name+":"+l.port(), name, l.port())
+	}
+	if l.hits.Load() != 2 || other.hits.Load() != 0 {
+		t.Errorf("%d and %d connections, want 2 and 0", l.hits.Load(), other.hits.Load())
+	}
+}
+
+func TestANameThatIsNamedMayBePrivate(t *testing.T) {
+	resolver := &names{answers: map[string][]string{"nexus.corp": {"10.255.255.1"}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // nothing is sent: what counts is that it would be
+	for near, refused := range map[string]bool{"nexus.corp:8081": false, "nexus.corp:8082": true, "10.255.255.1:8081": true} {
+		g := &guard.Guard{Near: []string{near}, Resolver: resolver}
+		_, err := g.DialContext(ctx, "tcp", "nexus.corp:8081")
+		var no *guard.RefusedError
+		if got := errors.As(err, &no); err == nil || got != refused {
+			t.Errorf("with %s named: %v", near, err)
+		}
+	}
+}
+
 func TestANameIsResolvedOnceAndThatAddressIsDialled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("LOUD: only Linux has all of 127.0.0.0/8, so rebinding was not tested")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -63,11 +64,40 @@ func URL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Host gives the canonical form of a host: lower case, ASCII, an address as
+// Host is [Form] for hosts of the public internet: it refuses names that are
+// local by their form.
+func Host(name string) (string, error) {
+	host, err := Form(name)
+	if err == nil {
+		err = public(host)
+	}
+	if err != nil {
+		return "", err
+	}
+	return host, nil
+}
+
+// public refuses a host, in its canonical form, that is a local name.
+func public(host string) error {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil
+	}
+	refuse := func(why string) error { return &RefusedError{fmt.Sprintf("host %+q", host), why} }
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if slices.Contains(local, last) {
+		return refuse("it is a local name")
+	}
+	if last == host {
+		return refuse("it is a local name; a public one has a dot")
+	}
+	return nil
+}
+
+// Form gives the canonical form of a host: lower case, ASCII, an address as
 // Go writes it and without brackets. It refuses what programs do not agree
 // on: addresses that are short, octal, hexadecimal or one number, trailing
-// dots, empty labels, zones; and names that are local by their form.
-func Host(name string) (string, error) {
+// dots, empty labels, zones.
+func Form(name string) (string, error) {
 	refuse := func(why string) (string, error) { return "", &RefusedError{fmt.Sprintf("host %+q", name), why} }
 	if name == "" || len(name) > 1000 {
 		return refuse(fmt.Sprintf("it is %d bytes long", len(name)))
@@ -100,14 +130,6 @@ func Host(name string) (string, error) {
 	}
 	if number(last) {
 		return refuse("its last part is a number, but it is not an address of four decimal numbers")
-	}
-	for _, l := range local {
-		if last == l {
-			return refuse("it is a local name")
-		}
-	}
-	if len(labels) == 1 {
-		return refuse("it is a local name; a public one has a dot")
 	}
 	return host, nil
 }
