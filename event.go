@@ -166,8 +166,9 @@ type Answered struct {
 	Answer   Answer   `json:"answer"`
 }
 
-// Denied says that a call was not run. Nobody is set when it would have been
-// asked for and nobody was there to answer.
+// Denied says that a call was not run, or that its command was kept from a
+// host. Nobody is set when it would have been asked for and nobody was there to
+// answer.
 type Denied struct {
 	Call   *ToolUse `json:"call"`
 	Reason string   `json:"reason"`
