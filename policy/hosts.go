@@ -162,7 +162,7 @@ func (v *Visit) ask(host string, port int, at string) *denial {
 }
 
 func (v *Visit) question(f finding, at, want string) oneloop.Question {
-	q := oneloop.Question{Kind: "host", Title: "May this command connect to " + at + "?", Call: v.call, Reason: f.reason}
+	q := oneloop.Question{Kind: "host", Title: "Connect to this host?", Call: v.call, Reason: f.reason}
 	if f.rule != "" {
 		q.Reason += " (" + f.source() + ")"
 	}

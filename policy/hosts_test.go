@@ -169,7 +169,7 @@ func TestOneAnswerAboutAHostIsForOneCommand(t *testing.T) {
 	}
 	q := p.asked[0]
 	if q.Kind != "host" || q.Rule != "WebFetch(domain:x.example.org)" || q.File != "local.json" || q.Call != fetching ||
-		!strings.Contains(q.Title, "x.example.org:443") || !strings.Contains(q.Detail, "curl x") || !strings.Contains(q.Reason, "no rule") {
+		q.Detail != "x.example.org:443\ncurl x" || !strings.Contains(q.Reason, "no rule") {
 		t.Errorf("the question is %+v", q)
 	}
 	// The rule holds for the tool too.

@@ -62,9 +62,13 @@ type SandboxOptions struct {
 	// Dial connects to a host that a command wants to reach, or says in its
 	// error, which the command is shown, why not. host is a name in lower case
 	// or an address, checked for its form only: what it stands for, and
-	// whether that may be reached, is for Dial to find out. Nil: no network.
+	// whether that may be reached, is for Dial to find out. An error that is
+	// [io/fs.ErrPermission] says that it may not; it is told in Exit.Notes of
+	// the commands that run, too. Nil: no network.
 	//
-	// Commands are told of it as of an HTTP proxy, by the usual variables.
+	// Commands are told of it as of an HTTP proxy, by the usual variables. ctx
+	// ends when the program that asked goes away. Connections are limited in
+	// number and bytes, and end when nothing comes for 10 minutes.
 	Dial func(ctx context.Context, network, host string, port int) (net.Conn, error)
 	// Limits of each command.
 	Limits SandboxLimits

@@ -30,20 +30,22 @@ func playPart() { confine.Helper() }
 // It is closed after use.
 type SandboxWorkspace struct {
 	*LocalWorkspace
-	opts   SandboxOptions
-	policy confine.Policy
-	guards *guards
+	opts     SandboxOptions
+	policy   confine.Policy
+	guards   *guards
+	audience audience
 
-	mu     sync.Mutex // held while a holder starts
-	holder *confine.Holder
-	ident  fs.FileInfo // of the root, when the holder started
-	proxy  *proxy
-	fenced []string // what commands in a fence may change; nil where there is none
-	tmp    string   // their temporary folder, when it is ours to remove
-	placed []string // variables that are known once the sandbox has started
-	status SandboxStatus
-	fault  error // why none works; it is not tried again
-	closed bool
+	mu        sync.Mutex // held while a holder starts
+	holder    *confine.Holder
+	ident     fs.FileInfo // of the root, when the holder started
+	proxy     *proxy
+	layerLock *os.File // nil: there are no layers
+	fenced    []string // what commands in a fence may change; nil where there is none
+	tmp       string   // their temporary folder, when it is ours to remove
+	placed    []string // variables that are known once the sandbox has started
+	status    SandboxStatus
+	fault     error // why none works; it is not tried again
+	closed    bool
 }
 
 // Sandboxed returns the workspace in the folder root, whose commands are
@@ -53,15 +55,12 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	if env == nil {
 		env = Scrub(os.Environ(), opts.Secrets)
 	}
-	cache := opts.Cache
-	if cache == "" {
-		cache = "/tmp/.cache"
-	}
-	local, err := Local(root, LocalOptions{Env: confinedEnv(env, opts.Keep, cache), Dirs: opts.Dirs})
+	w := &SandboxWorkspace{opts: opts}
+	local, err := Local(root, LocalOptions{Env: confinedEnv(env, opts.Keep, w.cache()), Dirs: opts.Dirs})
 	if err != nil {
 		return nil, err
 	}
-	w := &SandboxWorkspace{LocalWorkspace: local, opts: opts}
+	w.LocalWorkspace = local
 	if err := w.plan(env); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
@@ -84,6 +83,14 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	}
 	w.status = SandboxStatus{Network: network, Write: w.policy.Write, Hidden: len(w.policy.Hide)}
 	return w, nil
+}
+
+// cache is the folder of the cache as commands know it.
+func (w *SandboxWorkspace) cache() string {
+	if w.opts.Cache == "" {
+		return "/tmp/.cache"
+	}
+	return w.opts.Cache
 }
 
 // tooWide are folders that a sandbox cannot give away: it needs to put its
@@ -194,6 +201,16 @@ func (w *SandboxWorkspace) end() error {
 		w.proxy.close()
 		w.proxy = nil
 	}
+	return errors.Join(err, w.unlock())
+}
+
+// unlock gives the layers away.
+func (w *SandboxWorkspace) unlock() error {
+	if w.layerLock == nil {
+		return nil
+	}
+	err := w.layerLock.Close()
+	w.layerLock = nil
 	return err
 }
 
@@ -299,6 +316,8 @@ func (w *SandboxWorkspace) tryHolder() error {
 	if policy.Write, err = w.writable(); err != nil {
 		return err
 	}
+	list := stores(w.env, w.policy.Write)
+	policy.Layers, w.layerLock = w.layers(list)
 	for _, path := range w.opts.Show {
 		if actual, err := realPath(path); err == nil {
 			policy.Show = append(policy.Show, actual)
@@ -306,19 +325,20 @@ func (w *SandboxWorkspace) tryHolder() error {
 	}
 	h, err := confine.Start(policy)
 	if err != nil {
-		return err
+		return errors.Join(err, w.unlock())
 	}
 	if err := w.canary(h); err != nil {
 		h.Close()
-		return err
+		return errors.Join(err, w.unlock())
 	}
 	w.holder = h
+	w.placed = elsewhere(w.env, list, h.Facts.Layers, w.cache())
 	w.status.Weaker = h.Facts.Weaker
 	if h.Listener != nil {
-		if w.proxy, err = serveProxy(h.Listener, h.Facts.Port, w.opts.Dial); err != nil {
+		if w.proxy, err = serveProxy(h.Listener, w.opts.Dial, w.audience.tell); err != nil {
 			return errors.Join(err, w.end())
 		}
-		w.placed = proxyEnv(h.Facts.Port)
+		w.placed = append(w.placed, proxyEnv(h.Facts.Port)...)
 	}
 	return nil
 }

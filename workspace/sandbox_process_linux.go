@@ -70,7 +70,7 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 
 // confined hands a command to the holder.
 func (w *SandboxWorkspace) confined(ctx context.Context, h *confine.Holder, order confine.Order, cmd Cmd) (*sandboxProcess, error) {
-	p := &sandboxProcess{outlet: outlet{output: cmd.Output}, ctx: ctx, limit: cmd.Limits.Time}
+	p := &sandboxProcess{outlet: outlet{output: cmd.Output}, ctx: ctx, limit: cmd.Limits.Time, audience: &w.audience}
 	sink, err := p.openOutput()
 	if err != nil {
 		return nil, err
@@ -92,7 +92,9 @@ func (w *SandboxWorkspace) confined(ctx context.Context, h *confine.Holder, orde
 		order.Guard, p.release, err = w.guards.take()
 	}
 	if err == nil {
+		w.audience.add(p)
 		if p.command, err = h.Run(order, files); err != nil {
+			w.audience.drop(p)
 			p.release()
 		}
 	}
@@ -125,11 +127,12 @@ func (l SandboxLimits) confine() confine.Limits {
 // sandboxProcess is a command in a sandbox.
 type sandboxProcess struct {
 	outlet
-	ctx     context.Context
-	command *confine.Command
-	limit   time.Duration
-	notes   []string
-	release func() []string // of what it might not change; says what it tried
+	ctx      context.Context
+	command  *confine.Command
+	limit    time.Duration
+	notes    []string
+	audience *audience
+	release  func() []string // of what it might not change; says what it tried
 
 	mu      sync.Mutex
 	over    bool  // the first process has exited
@@ -155,6 +158,7 @@ func (p *sandboxProcess) Wait() (Exit, error) {
 	unwatch()
 	p.stopReading(read)
 	exit.Notes = append(p.notes, exit.Notes...)
+	exit.Notes = append(exit.Notes, p.audience.drop(p)...)
 	exit.Notes = append(exit.Notes, p.release()...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -265,4 +269,44 @@ func ended(c *confine.Command) error {
 			return nil
 		}
 	}
+}
+
+// audience are the commands that are under way, with what there is to tell the
+// model of each. The zero value is ready.
+type audience struct {
+	mu   sync.Mutex
+	told map[*sandboxProcess][]string
+}
+
+func (a *audience) add(p *sandboxProcess) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told == nil {
+		a.told = map[*sandboxProcess][]string{}
+	}
+	a.told[p] = nil
+}
+
+// notesMost is how many different notes of one kind a command gets.
+const notesMost = 5
+
+// tell notes something with every command, as it is not known which one of
+// them did it.
+func (a *audience) tell(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for p, notes := range a.told {
+		if len(notes) < notesMost && !slices.Contains(notes, text) {
+			a.told[p] = append(notes, text)
+		}
+	}
+}
+
+// drop gives the notes of a command that has ended.
+func (a *audience) drop(p *sandboxProcess) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	notes := a.told[p]
+	delete(a.told, p)
+	return notes
 }

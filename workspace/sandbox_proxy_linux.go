@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	hosts "oneloop/internal/guard"
@@ -22,13 +24,21 @@ type dialFunc func(ctx context.Context, network, host string, port int) (net.Con
 // proxy is the way out for commands: an HTTP proxy that we serve on a listener
 // of theirs. It decides nothing but which spellings of a host are ones.
 type proxy struct {
-	dial   dialFunc
-	server *http.Server
-	web    *http.Transport
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
+	dial    dialFunc
+	refused func(text string) // tells of a host that may not be reached
+	server  *http.Server
+	web     *http.Transport
+	ctx     context.Context
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	slots   chan struct{} // held by requests
 }
+
+const (
+	proxyConns = 256              // at a time; more are turned away
+	proxyIdle  = 10 * time.Minute // without a byte in either direction
+	proxyBytes = 64 << 30         // of one connection, both directions together
+)
 
 // proxyEnv are the variables that programs look for a proxy in.
 func proxyEnv(port int) []string {
@@ -37,16 +47,17 @@ func proxyEnv(port int) []string {
 	return []string{
 		"HTTP_PROXY=" + at, "http_proxy=" + at, "HTTPS_PROXY=" + at, "https_proxy=" + at, "ALL_PROXY=" + at, "all_proxy=" + at,
 		"NO_PROXY=" + local, "no_proxy=" + local,
+		"NODE_USE_ENV_PROXY=1", // Node's own client looks for them only then
 	}
 }
 
-func serveProxy(file *os.File, port int, dial dialFunc) (*proxy, error) {
+func serveProxy(file *os.File, dial dialFunc, refused func(string)) (*proxy, error) {
 	listener, err := net.FileListener(file)
 	file.Close()
 	if err != nil {
 		return nil, fmt.Errorf("start the proxy of the sandbox: %w", err)
 	}
-	p := &proxy{dial: dial}
+	p := &proxy{dial: dial, refused: refused, slots: make(chan struct{}, proxyConns)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.web = &http.Transport{
 		DialContext:         func(ctx context.Context, _, address string) (net.Conn, error) { return p.connect(ctx, address) },
@@ -56,6 +67,7 @@ func serveProxy(file *os.File, port int, dial dialFunc) (*proxy, error) {
 	p.server = &http.Server{
 		Handler:           p,
 		ReadHeaderTimeout: 30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return p.ctx },
 	}
@@ -77,7 +89,7 @@ func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := hosts.Host(name)
+	host, err := hosts.Form(name)
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +97,51 @@ func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil || port == 0 {
 		return nil, fmt.Errorf("%q is no port", service)
 	}
-	return p.dial(ctx, "tcp", host, int(port))
+	conn, err := p.dial(ctx, "tcp", host, int(port))
+	if err != nil {
+		return nil, err
+	}
+	m := &metered{Conn: conn}
+	m.left.Store(proxyBytes)
+	return m, nil
+}
+
+// metered is a connection with limits on its bytes and on silence.
+type metered struct {
+	net.Conn
+	left atomic.Int64
+}
+
+var errMuch = fmt.Errorf("a connection carries %d GiB at most", proxyBytes>>30)
+
+func (m *metered) Read(b []byte) (int, error)  { return m.count(m.Conn.Read, b) }
+func (m *metered) Write(b []byte) (int, error) { return m.count(m.Conn.Write, b) }
+
+func (m *metered) count(do func([]byte) (int, error), b []byte) (int, error) {
+	if m.left.Load() <= 0 {
+		return 0, errMuch
+	}
+	m.SetDeadline(time.Now().Add(proxyIdle)) // also of the other direction
+	n, err := do(b)
+	m.left.Add(-int64(n))
+	return n, err
+}
+
+func (m *metered) CloseWrite() error {
+	if half, ok := m.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return m.Close()
 }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	default:
+		http.Error(w, fmt.Sprintf("the sandbox has no more than %d connections at a time", proxyConns), http.StatusServiceUnavailable)
+		return
+	}
 	switch {
 	case r.Method == http.MethodConnect:
 		p.tunnel(w, r)
@@ -103,7 +156,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	out, err := p.connect(r.Context(), r.Host)
 	if err != nil {
-		refuse(w, r.Host, err)
+		p.refuse(w, r.Host, err)
 		return
 	}
 	defer out.Close()
@@ -143,7 +196,7 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := p.web.RoundTrip(out)
 	if err != nil {
-		refuse(w, r.URL.Host, err)
+		p.refuse(w, r.URL.Host, err)
 		return
 	}
 	defer answer.Body.Close()
@@ -159,11 +212,13 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuse says why a host is not reached. Programs show the status line or the
-// text, some of them neither.
-func refuse(w http.ResponseWriter, host string, err error) {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op != "dial" {
-		err = op
+// text, some of them neither: what may not be reached is told otherwise too.
+func (p *proxy) refuse(w http.ResponseWriter, host string, err error) {
+	status := http.StatusBadGateway
+	text := fmt.Sprintf("the sandbox does not connect to %s: %v", host, err)
+	if errors.Is(err, fs.ErrPermission) {
+		status = http.StatusForbidden
+		p.refused(text)
 	}
-	http.Error(w, fmt.Sprintf("the sandbox does not connect to %s: %v", host, err), http.StatusForbidden)
+	http.Error(w, text, status)
 }

@@ -4,9 +4,9 @@ package workspace_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +37,7 @@ func TestSandboxReachesHostsThroughTheProxyOnly(t *testing.T) {
 		asked = append(asked, fmt.Sprintf("%s:%d", host, port))
 		mu.Unlock()
 		if host != "registry.example" {
-			return nil, errors.New("nobody allowed it; a rule WebFetch(domain:" + host + ") would")
+			return nil, fmt.Errorf("%w: nobody allowed it; a rule WebFetch(domain:%s) would", fs.ErrPermission, host)
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
 	}})
@@ -55,13 +55,17 @@ func TestSandboxReachesHostsThroughTheProxyOnly(t *testing.T) {
 		{"curl -sS -x $http_proxy http://user:pw@registry.example/c", `GET registry.example /c`},
 		{raw + `printf 'GET / HTTP/1.1\r\nHost: registry.example\r\n\r\n' >&3; head -1 <&3`, "400 Bad Request"},
 	} {
-		if out, exit := bash(t, w, 20*time.Second, c.command); !strings.Contains(out, c.want) {
+		out, exit := bash(t, w, 30*time.Second, c.command)
+		if !strings.Contains(out, c.want) {
 			t.Errorf("%s: %q (%+v), want %q", c.command, out, exit, c.want)
+		}
+		if told := strings.Contains(strings.Join(exit.Notes, "\n"), "WebFetch(domain:"); told != strings.Contains(out, "nobody allowed it") {
+			t.Errorf("%s: the notes are %q", c.command, exit.Notes)
 		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if got := strings.Join(asked, " "); got != "registry.example:80 registry.example:8080 other.example:80 registry.example:80" {
+	if got := strings.Join(asked, " "); got != "registry.example:80 registry.example:8080 other.example:80 localhost:80 registry.example:80" {
 		t.Errorf("asked for %s", got)
 	}
 	if s := w.Status(); s.Network != "proxy" {

@@ -75,6 +75,9 @@ type Settings struct {
 	// in them is read for settings.
 	Dirs []string `json:"additional_directories,omitempty"`
 
+	// Network is what the settings say of the sandbox's network.
+	Network policy.Network `json:"-"`
+
 	// Hooks are those of the user's settings, then those of the folder's.
 	Hooks []policy.HookCommand `json:"-"`
 
@@ -140,6 +143,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		func() error { return l.trust(ctx) },
 		l.readProject,
 		l.hooks,
+		l.hosts,
 		l.credentials,
 		l.model,
 		l.network,

@@ -16,12 +16,13 @@ import (
 
 // file is one settings.json: the keys it sets, flattened, as text.
 type file struct {
-	path   string
-	values map[string]string
-	rules  map[string][]string // by tier: "deny", "ask", "allow"
-	dirs   []string            // folders it adds to the workspace
-	other  []string            // keys that mean nothing here
-	hooks  json.RawMessage
+	path    string
+	values  map[string]string
+	rules   map[string][]string // by tier: "deny", "ask", "allow"
+	dirs    []string            // folders it adds to the workspace
+	other   []string            // keys that mean nothing here
+	hooks   json.RawMessage
+	network network
 	// approved says that the user said yes to the file as it is.
 	approved bool
 }
@@ -107,6 +108,9 @@ func (l *loader) keepOut(f *file) {
 		dropped = append(dropped, "model (its provider "+p+")")
 		delete(f.values, "model")
 	}
+	if len(f.network.allowed) > 0 {
+		dropped = append(dropped, "sandbox.network.allowedDomains")
+	}
 	if len(dropped) > 0 {
 		sort.Strings(dropped)
 		l.notice("%s sets %s, which only the user's own settings may; it is ignored.", f.path, strings.Join(dropped, ", "))
@@ -170,6 +174,12 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 		}
 		if key == "hooks" {
 			f.hooks = raw
+			continue
+		}
+		if key == "sandbox.network" {
+			if err := f.takeNetwork(data, raw); err != nil {
+				return err
+			}
 			continue
 		}
 		if inner, ok := members(key, raw); ok {

@@ -21,12 +21,20 @@ var ErrSystem = errors.New("there is no sandbox on this system")
 // Policy is what all commands of a holder have in common. Paths are absolute
 // and without symbolic links.
 type Policy struct {
-	Write []string // folders that commands may change; the first is the workspace
-	Show  []string // files and folders seen, not changed, where the rest is private
-	Hide  []string // files and folders of which nothing is seen
-	Tmp   string   // the folder that is /tmp; empty: one in memory, gone with the holder
-	Size  int64    // bytes of each folder in memory; 0: half of the memory
-	Proxy bool     // there is a listener on the loopback of commands
+	Write  []string // folders that commands may change; the first is the workspace
+	Layers []Layer  // folders that commands may change without changing them
+	Show   []string // files and folders seen, not changed, where the rest is private
+	Hide   []string // files and folders of which nothing is seen
+	Tmp    string   // the folder that is /tmp; empty: one in memory, gone with the holder
+	Size   int64    // bytes of each folder in memory; 0: half of the memory
+	Proxy  bool     // there is a listener on the loopback of commands
+}
+
+// Layer is a folder whose changes are kept in another one, and not seen outside.
+type Layer struct {
+	Path  string // the folder
+	Upper string // where changes are kept, on a disk that an overlay can be kept on
+	Work  string // an empty folder beside Upper
 }
 
 // Order is one command.
@@ -78,6 +86,7 @@ type Facts struct {
 	Landlock int      // version; 0: there is none
 	Port     int      // of the listener, when there is one
 	PidMax   bool     // the number of processes is limited by the kernel also for root
+	Layers   []string // paths of those that are there
 	Weaker   []string // what is weaker than it could be, in words
 }
 

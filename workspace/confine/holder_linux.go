@@ -93,9 +93,10 @@ func (h *holder) open() error {
 			return fmt.Errorf("make the listener of the proxy: %w", err)
 		}
 	}
-	if err := prepare(h.policy); err != nil {
+	if err := prepare(h.policy, &h.facts); err != nil {
 		return err
 	}
+	h.policy.Write = append(h.policy.Write, h.facts.Layers...)
 	var err error
 	if h.null, err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("open /dev/null: %w", err)

@@ -41,7 +41,7 @@ const emptyFile = "/dev/.empty"
 
 // prepare makes the view that every command starts from. It is called once,
 // in namespaces of its own.
-func prepare(p Policy) error {
+func prepare(p Policy, f *Facts) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts apart: %w", err)
 	}
@@ -54,6 +54,7 @@ func prepare(p Policy) error {
 	if err := v.collect(p); err != nil {
 		return err
 	}
+	f.Layers = v.layer(p.Layers)
 	if err := setAttr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID); err != nil {
 		return fmt.Errorf("make the root read-only: %w", err)
 	}

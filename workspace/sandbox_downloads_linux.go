@@ -1,0 +1,148 @@
+//go:build amd64 || arm64
+
+package workspace
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"oneloop/workspace/confine"
+)
+
+// store is a folder of the user's with what a package manager has downloaded.
+// Commands read it, and what they download is kept apart: see layers. Where
+// that cannot be they get another one.
+type store struct {
+	name     string
+	variable string // that names another one
+	path     string // without links; empty: the user has none
+	open     bool   // commands change it as it is
+}
+
+// stores are those of the user whose environment this is. Programs that take
+// a folder for downloads only, and lose nothing with an empty one, have theirs
+// by [cacheEnv]. write are the folders that commands change.
+func stores(env, write []string) []store {
+	list := []store{
+		{name: "go-mod", variable: "GOMODCACHE", path: goModules(env)},
+		{name: "cargo", variable: "CARGO_HOME", path: dirOr(env, "CARGO_HOME", filepath.Join(envValue(env, "HOME"), ".cargo"))},
+	}
+	for i := range list {
+		actual, err := realPath(list[i].path)
+		if list[i].path = actual; err != nil || !filepath.IsAbs(actual) || !isDir(actual) {
+			list[i].path = ""
+		}
+		list[i].open = list[i].path != "" && within(write, actual)
+	}
+	return list
+}
+
+// within reports whether a path is one of some folders or in one.
+func within(dirs []string, path string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { _, in := below(dir, path); return in })
+}
+
+// goModules is where the go command keeps modules.
+func goModules(env []string) string {
+	if dir := goValue(env, "GOMODCACHE"); dir != "" {
+		return dir
+	}
+	path, _, _ := strings.Cut(goValue(env, "GOPATH"), string(filepath.ListSeparator))
+	if path == "" {
+		path = filepath.Join(envValue(env, "HOME"), "go")
+	}
+	return filepath.Join(path, "pkg", "mod")
+}
+
+// goValue is a setting of the go command: of the environment, or of the file
+// that "go env -w" writes.
+func goValue(env []string, key string) string {
+	if v := envValue(env, key); v != "" {
+		return v
+	}
+	name := envValue(env, "GOENV")
+	if name == "" {
+		name = filepath.Join(dirOr(env, "XDG_CONFIG_HOME", filepath.Join(envValue(env, "HOME"), ".config")), "go", "env")
+	}
+	if !filepath.IsAbs(name) { // "off"
+		return ""
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if k, v, _ := strings.Cut(lines.Text(), "="); k == key {
+			return v
+		}
+	}
+	return ""
+}
+
+// layersMost is how many programs can keep downloads for one workspace at a
+// time. Those that come later keep theirs in the cache.
+const layersMost = 8
+
+// layers are folders over the stores. They are beside the cache, where no
+// command can write: what is in their place is trusted. They belong to one
+// program at a time, as long as lock is open.
+func (w *SandboxWorkspace) layers(list []store) (layers []confine.Layer, lock *os.File) {
+	base, err := realPath(w.opts.Cache)
+	if base += ".layers"; w.opts.Cache == "" || err != nil || within(w.policy.Write, base) {
+		return nil, nil
+	}
+	for n := range layersMost {
+		dir := filepath.Join(base, strconv.Itoa(n))
+		if os.MkdirAll(dir, 0o700) != nil {
+			return nil, nil
+		}
+		f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, nil
+		}
+		if flock(f, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			return over(dir, list), f
+		}
+		f.Close()
+	}
+	return nil, nil
+}
+
+// over makes the folders of layers below dir.
+func over(dir string, list []store) (layers []confine.Layer) {
+	for _, s := range list {
+		l := confine.Layer{Path: s.path, Upper: filepath.Join(dir, s.name, "upper"), Work: filepath.Join(dir, s.name, "work")}
+		if s.path != "" && !s.open && os.MkdirAll(l.Upper, 0o700) == nil && os.MkdirAll(l.Work, 0o700) == nil {
+			layers = append(layers, l)
+		}
+	}
+	return layers
+}
+
+// elsewhere are variables that lead to folders of their own for stores that
+// are not among those with a layer. What the user has of Go modules is then a
+// place to download from.
+func elsewhere(env []string, list []store, layered []string, cache string) (vars []string) {
+	for _, s := range list {
+		if s.open || s.path != "" && slices.Contains(layered, s.path) {
+			continue
+		}
+		vars = append(vars, s.variable+"="+filepath.Join(cache, s.name))
+		if s.name != "go-mod" || s.path == "" {
+			continue
+		}
+		proxy := goValue(env, "GOPROXY")
+		if proxy == "" {
+			proxy = "https://proxy.golang.org,direct"
+		}
+		vars = append(vars, "GOPROXY=file://"+filepath.ToSlash(filepath.Join(s.path, "cache", "download"))+","+proxy)
+	}
+	return vars
+}
