@@ -33,6 +33,7 @@ const (
 	KindSpend         Kind = "spend"
 	KindLimit         Kind = "limit"
 	KindNotice        Kind = "notice"
+	KindBoundary      Kind = "boundary"
 	KindChildStart    Kind = "child_start"
 	KindChildEnd      Kind = "child_end"
 )
@@ -202,6 +203,15 @@ type Notice struct {
 	Text string `json:"text"`
 }
 
+// Boundary says what holds for commands from then on.
+type Boundary struct {
+	Mode    string   `json:"permission_mode"`
+	In      string   `json:"in"`               // what confines them, as in [Question]
+	Weaker  []string `json:"weaker,omitempty"` // what that does not do here that it could
+	Write   []string `json:"write,omitempty"`  // folders they may change; empty where nothing confines them
+	Network string   `json:"network,omitempty"`
+}
+
 // ChildStart says that a subagent begins.
 type ChildStart struct {
 	Agent  string `json:"agent"` // its path
@@ -242,6 +252,7 @@ func (Denied) Kind() Kind          { return KindDenied }
 func (Spend) Kind() Kind           { return KindSpend }
 func (Limited) Kind() Kind         { return KindLimit }
 func (Notice) Kind() Kind          { return KindNotice }
+func (Boundary) Kind() Kind        { return KindBoundary }
 func (ChildStart) Kind() Kind      { return KindChildStart }
 func (ChildEnd) Kind() Kind        { return KindChildEnd }
 func (c Child) Kind() Kind         { return c.Event.Kind() }

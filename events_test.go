@@ -179,6 +179,7 @@ func everyEvent() []oneloop.Event {
 		oneloop.Spend{Model: "m", Usage: u, Cost: 0.5, Known: true, TotalUsage: u, TotalCost: 1.5, TotalKnown: true, Requests: 3},
 		oneloop.Limited{What: "turns", Limit: "3", Used: "3"},
 		oneloop.Notice{Text: "n"},
+		oneloop.Boundary{Mode: "default", In: "ll, no network", Weaker: []string{"no loopback"}, Write: []string{"/w"}, Network: "none"},
 		oneloop.ChildStart{Agent: "2", Prompt: "p"},
 		oneloop.ChildEnd{Agent: "2", Error: "e"},
 	}

@@ -65,6 +65,8 @@ func (p *Pretty) Event(e oneloop.Event) {
 		p.added(who, e.Message)
 	case oneloop.ToolStart:
 		p.print(who+"tool call", e.Call)
+	case oneloop.Boundary:
+		p.print(who+"commands run in: "+e.In, nil)
 	case oneloop.Retry:
 		p.write(fmt.Appendf(nil, "%stry %d of %d failed: %s; next in %v\n", who, e.Attempt, e.Of, e.Error, e.Wait))
 	}

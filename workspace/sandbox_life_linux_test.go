@@ -311,6 +311,9 @@ func TestSandboxOfAWorktreeCommitsAndProtectsWhatIsShared(t *testing.T) {
 	if out, exit := bash(t, w, 10*time.Second, "echo x > file && git add file && git commit -q -m two && git log --oneline | wc -l && git status --porcelain"); exit.Code != 0 || out != "2\n" {
 		t.Errorf("%+v: %s", exit, out)
 	}
+	if out, exit := bash(t, w.ReadOnly(), 10*time.Second, "git commit -q --allow-empty -m three || git log --oneline | wc -l"); exit.Code != 0 || !strings.HasSuffix(out, "\n2\n") {
+		t.Errorf("read-only: %+v: %s", exit, out)
+	}
 	shared := filepath.Join(base, "main", ".git")
 	for _, command := range []string{
 		"git config core.pager evil", "echo x > ../main/.git/hooks/pre-commit", "echo x >> ../main/.git/config", "echo ../evil > ../main/.git/worktrees/tree/commondir",

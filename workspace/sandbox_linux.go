@@ -175,7 +175,7 @@ func (w *SandboxWorkspace) ReadOnly() Workspace { return frozen{w} }
 type frozen struct{ *SandboxWorkspace }
 
 func (f frozen) Start(ctx context.Context, cmd Cmd) (Process, error) {
-	return f.start(ctx, cmd, confine.Order{Frozen: f.guards.roots})
+	return f.start(ctx, cmd, confine.Order{Frozen: f.policy.Write})
 }
 
 // Close ends the sandbox and everything that runs in it.

@@ -47,7 +47,8 @@ type agent struct {
 	private func() (link string, err error) // makes scratch
 
 	hooks *policy.Hooks
-	jobs  *tool.Jobs                          // what runs in the background; nil: nothing can
+	jobs  *tool.Jobs // what runs in the background; nil: nothing can
+	rules *policy.Rules
 	files *tool.Files                         // what the agent knows of files
 	drop  func() error                        // closes files; nil: they share another agent's
 	hear  atomic.Pointer[func(oneloop.Event)] // who listens now
@@ -277,7 +278,7 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 		link, err := a.private()
 		return team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode}), err
 	})
-	var said, refused sync.Once
+	var said, refused, shown sync.Once
 	return func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (func(), error) {
 		b, err := broker()
 		if a.box != nil {
@@ -290,6 +291,7 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 				emit(oneloop.Notice{Text: fmt.Sprintf("%v. Commands run all the same: what is too long to show is lost, and a subtask needs oneloop on the PATH.", err)})
 			})
 		}
+		shown.Do(func() { emit(p.boundary(a.ws)) })
 		return b.Attach(ctx, call, emit, cmd, clock)
 	}, nil
 }
@@ -375,6 +377,9 @@ func (p *program) profile(root string) profile {
 	confined := ""
 	if p.settings.Sandbox != "none" {
 		confined = inSandbox
+	}
+	if p.settings.Mode == policy.Plan {
+		confined += inPlan
 	}
 	return defaultProfile(root, p.settings.Dirs, confined)
 }

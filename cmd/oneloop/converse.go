@@ -52,8 +52,8 @@ func (p *program) converse(ctx context.Context) (err error) {
 	}
 	front.Say(fmt.Sprintf(p.words.Welcome, version(), a.model.ID, a.dir))
 	front.Say(p.words.WelcomeHint)
-	if a.box != nil {
-		front.Say(p.words.SandboxOn)
+	for _, line := range p.opening(a) {
+		front.Say(line)
 	}
 	for _, n := range p.notices() {
 		front.Say(n)
@@ -161,7 +161,6 @@ func slash(line string) (name, args string, ok bool) {
 	return name, args, ok
 }
 
-// command does what a line that begins with / says.
 // diff shows what the session changed.
 func (c *conversation) diff() {
 	changed := c.agent.files.Diff()
@@ -176,11 +175,14 @@ func (c *conversation) diff() {
 	}
 }
 
+// command does what a line that begins with / says.
 func (c *conversation) command(name, args string) {
 	do := map[string]func(){
-		"/help": func() { c.front.Say(c.words.Help) },
-		"/cost": func() { c.front.Say(c.words.Cost(c.agent.spent())) },
-		"/diff": c.diff,
+		"/help":        func() { c.front.Say(c.words.Help) },
+		"/cost":        func() { c.front.Say(c.words.Cost(c.agent.spent())) },
+		"/diff":        c.diff,
+		"/permissions": func() { c.front.Say(c.permissions()) },
+		"/sandbox":     func() { c.front.Say(c.sandbox()) },
 		"/clear": func() {
 			c.leaveJobs(c.agent) // the new one knows nothing of them
 			c.agent.Session = c.agent.build()

@@ -22,6 +22,9 @@ type profile struct {
 // inSandbox is what the default system prompt says of a sandbox.
 const inSandbox = "\nCommands run in a sandbox: they change the folders you work in and /tmp only, and reach no network. Where it stops you, say what the user would have to do."
 
+// inPlan is what it says of the mode plan.
+const inPlan = "\nThe permission mode is plan: look and think, and change nothing, until the user has accepted a plan."
+
 // defaultProfile offers the tools under their own names.
 func defaultProfile(root string, dirs []string, confined string) profile {
 	folders := root

@@ -8,11 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/creack/pty"
+
 	"oneloop/looptest/script"
 )
 
 // guarded are the flags of a conversation that asks before commands run.
 var guarded = []string{"--permission-mode", "default", "--sandbox", "none"}
+
+var wide = pty.Winsize{Rows: 50, Cols: 200}
 
 // answers types at a question that shows these texts.
 func (c *terminal) answers(line string, question ...string) {
@@ -128,13 +132,7 @@ func TestAPermissionShowsTheWholeCommandWhereItRunsAndWhatAlwaysWrites(t *testin
 
 func TestARuleAsksAlsoWhereCommandsAreConfined(t *testing.T) {
 	p := newProduct(t, script.Say(shell("t1", "curl http://127.0.0.1:1/")), say("seen"))
-	settings := filepath.Join(p.home(), ".config", "oneloop", "settings.json")
-	if err := os.MkdirAll(filepath.Dir(settings), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(settings, []byte(`{"permissions":{"ask":["Bash(curl:*)"]}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	p.settings(`{"permissions":{"ask":["Bash(curl:*)"]}}`)
 	c := p.converse("--permission-mode", "default")
 	c.types("go on\r")
 	c.answers("n\r", "  curl http://127.0.0.1:1/", "sandbox, no network", "why: ")
@@ -142,4 +140,79 @@ func TestARuleAsksAlsoWhereCommandsAreConfined(t *testing.T) {
 	contains(t, p.result(2, "t1"), "the user was asked and said no")
 	c.types("\x04")
 	c.ends()
+}
+
+// settings puts the user's settings in place.
+func (p *product) settings(text string) (path string) {
+	p.t.Helper()
+	path = filepath.Join(p.home(), ".config", "oneloop", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return path
+}
+
+func TestPermissionsAndSandboxShowWhatIsInForce(t *testing.T) {
+	p := newProduct(t)
+	path := p.settings(`{"permissions":{"defaultMode":"acceptEdits","deny":["Bash(curl:*)"],"allow":["Bash(curl x)","Write(a)"]}}`)
+	more := t.TempDir()
+	c := p.sit(wide, "TERM=xterm", "--permission-mode", "acceptEdits", "--add-dir", more)
+	c.sees("Commands run in a sandbox", "permission mode acceptEdits: edits", "also working in: "+more, "Ctrl-D")
+	c.types("/permissions\r")
+	c.sees("acceptEdits: edits in the folders that are worked in are not asked (set by --permission-mode)",
+		"  deny   Bash(curl:*)  ("+path+")", "  allow  Bash(curl x)  ("+path+")", "it can never decide anything: the rule Bash(curl:*)",
+		"  allow  Write(a)  ("+path+")", "it has no effect", "commands run confined", "settings.local.json")
+	c.types("/sandbox\r")
+	c.sees("commands run in: ", " sandbox, no network", "they may change: "+p.dir+", "+more, "they reach no host", "--sandbox auto, ns, ll or none")
+	c.types("\x04")
+	c.ends()
+}
+
+func TestWithoutASandboxThatIsSaid(t *testing.T) {
+	p := newProduct(t)
+	p.env = append(p.env, "ONELOOP_LANG=zh")
+	c := p.converse(guarded...)
+	c.types("/permissions\r")
+	c.sees("权限模式 default：规则和沙箱都没有决定的", "没有规则", "只查看的直接运行")
+	c.types("/sandbox\r")
+	c.sees("没有沙箱", "要修改：启动时用 --sandbox")
+	c.types("\x04")
+	c.ends()
+}
+
+func TestInPlanCommandsLookAndTheAcceptedPlanIsCarriedOut(t *testing.T) {
+	p := newProduct(t, script.Say(shell("t1", "cat known && echo x > made")),
+		script.Say(script.Tool("t2", "ExitPlanMode", `{"plan":"1. make it"}`)),
+		script.Say(script.Tool("t3", "ExitPlanMode", `{"plan":"1. make it\n2. look"}`)),
+		script.Say(shell("t4", "echo x > made")), say("carried out"))
+	if err := os.WriteFile(filepath.Join(p.dir, "known"), []byte("what is known\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "trace")
+	c := p.sit(wide, "TERM=xterm", "--permission-mode", "plan", "--trace="+file)
+	c.sees("permission mode plan", "Ctrl-D")
+	c.types("go on\r")
+	c.sees("commands run in: ", ", no network, read-only")
+	c.answers("n look at it too\r", "Carry out this plan?", "  1. make it", "keep planning")
+	c.requested(3)
+	contains(t, p.result(2, "t1"), "what is known", "Read-only file system")
+	contains(t, p.result(3, "t2"), "the mode stays plan. The user says: look at it too")
+	if p.exists("made") {
+		t.Error("a command in plan changed the folder")
+	}
+	c.answers("y\r", "  2. look")
+	c.sees("carried out")
+	contains(t, p.result(4, "t3"), "The user approves the plan")
+	if !p.exists("made") {
+		t.Errorf("it was not carried out: %s", p.result(5, "t4"))
+	}
+	c.types("\x04")
+	c.ends()
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), `"kind":"boundary"`) || !strings.Contains(string(text), `"permission_mode":"plan"`) {
+		t.Errorf("the trace does not say what is in force: %v", err)
+	}
 }

@@ -57,12 +57,14 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		a.drop = a.files.Close
 	}
 	ask := a.hooks.Ask(p.ask)
+	a.rules = rules
 	gate := a.hooks.Gate(policy.GateOptions{
-		ModeNow: p.mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: ask, Keep: p.settings.Keep(a.dir),
+		Isolation: func() policy.Isolation { return p.isolation(ws) },
+		ModeNow:   p.mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: ask, Keep: p.settings.Keep(a.dir),
 	})
 	a.jobs = p.background(s, a)
 	for _, t := range []oneloop.Tool{
-		a.files.Watch(tool.Bash(ws, tool.BashOptions{Attach: s.attach, SpillDir: a.scratch, Files: a.files, Jobs: a.jobs})),
+		a.files.Watch(tool.Bash(p.commands(ws), tool.BashOptions{Attach: s.attach, SpillDir: a.scratch, Files: a.files, Jobs: a.jobs})),
 		a.files.Read(), a.files.Write(), a.files.Edit(),
 		tool.Glob(ws, tool.GlobOptions{}), tool.Grep(ws, tool.GrepOptions{}),
 		tool.WebFetch(tool.WebFetchOptions{}),

@@ -72,7 +72,7 @@ func (p *Progress) Show(e oneloop.Event) {
 		if !p.quiet && agent == "" {
 			p.render.cost()
 		}
-	case oneloop.ChildStart, oneloop.ChildEnd:
+	case oneloop.ChildStart, oneloop.ChildEnd, oneloop.Boundary:
 		if !p.quiet {
 			p.render.event(e)
 		}

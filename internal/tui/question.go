@@ -106,7 +106,7 @@ func (x *Text) title(q oneloop.Question) string {
 }
 
 // isolations are what can confine a command, as the program calls it.
-var isolations = [7]string{"no sandbox", "sandbox", "ns", "ll", "bwrap", "no network", "read-only"}
+var isolations = [8]string{"no sandbox", "sandbox", "ns", "ll", "bwrap", "no network", "network by rules", "read-only"}
 
 // isolation says what confines commands: a backend and what else holds, with
 // commas between.

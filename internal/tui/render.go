@@ -77,6 +77,10 @@ func (r *renderer) report(prefix string, e oneloop.Event) {
 		r.note(yellow, prefix+fmt.Sprintf(x.Retrying, e.Error, span(e.Wait), e.Attempt+1, e.Of))
 	case oneloop.Notice:
 		r.note(yellow, prefix+e.Text)
+	case oneloop.Boundary:
+		if e.In != isolations[0] { // that there is none is said before anything runs
+			r.note(dim, prefix+strings.ReplaceAll(x.Boundary(e), "\n", "\n"+prefix))
+		}
 	case oneloop.Denied:
 		r.denied(prefix, e)
 	case oneloop.Limited:

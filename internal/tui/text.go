@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"oneloop"
@@ -92,6 +93,26 @@ type Text struct {
 	PromptKept    string
 	HistoryFailed string // file, error
 
+	// What is in force.
+	CommandsIn    string // what confines commands
+	CommandsWeak  string // what that does not do
+	ModeIs        string // mode, what it means
+	Modes         [5]string
+	ModeFrom      string // where it is from
+	AlsoIn        string // folders
+	RulesNone     string
+	RulesHead     string
+	RulesOther    string
+	RulesElse     string // in a sandbox
+	RulesElseNone string // without
+	RulesChange   string // files of settings: the user's, the folder's
+	SandboxWrite  string // folders
+	SandboxHidden string // number
+	SandboxHosts  string // rules
+	SandboxNoNet  string
+	SandboxFailed string // backend, why
+	SandboxChange string // file of settings
+
 	// Questions.
 	AskYes     string
 	AskNo      string
@@ -100,7 +121,7 @@ type Text struct {
 	AskTitles  [5]string // of questions that the program asks, as it calls them in English
 	AskTool    string    // tool
 	AskIn      string    // what confines it
-	Isolations [7]string // in the order of isolations
+	Isolations [8]string // in the order of isolations
 	Comma      string    // between them
 	AskAlways  string    // rule, file
 	AskSession string    // rule
@@ -208,6 +229,15 @@ func (x *Text) turnCost(turn, session oneloop.Spend) string {
 		cost = fmt.Sprintf(x.CostTurn, cost, x.price(session))
 	}
 	return x.used(turn) + " · " + cost
+}
+
+// Boundary says what commands run in, and a line below what that lacks here.
+func (x *Text) Boundary(b oneloop.Boundary) string {
+	text := fmt.Sprintf(x.CommandsIn, x.isolation(b.In))
+	if len(b.Weaker) > 0 {
+		text += "\n  " + fmt.Sprintf(x.CommandsWeak, strings.Join(b.Weaker, "; "))
+	}
+	return text
 }
 
 func (x *Text) used(s oneloop.Spend) string {

@@ -137,6 +137,8 @@ Exit code
   /clear          begin a new conversation
   /cost           what was used so far
   /diff           what this conversation changed in files
+  /permissions    the permission mode and the rules in force
+  /sandbox        what confines commands, and where it is weaker
   q, exit, Ctrl-D leave
 
   Enter           send               Alt-Enter, \ Enter   new line
@@ -147,6 +149,30 @@ Exit code
 
   You may type while a turn runs; what you send waits for its end.
 `,
+	CommandsIn:   "commands run in: %s",
+	CommandsWeak: "weaker here than it could be: %s",
+	ModeIs:       "permission mode %s: %s",
+	Modes: [5]string{
+		"what no rule and no sandbox decides is asked",
+		"edits in the folders that are worked in are not asked",
+		"nothing is changed until you accept a plan",
+		"what would be asked is denied",
+		"nothing is asked; the danger list and rules that deny still hold",
+	},
+	ModeFrom:      "set by %s",
+	AlsoIn:        "also working in: %s",
+	RulesNone:     "no rules",
+	RulesHead:     "rules, the strictest first; deny beats ask, ask beats allow:",
+	RulesOther:    "rules that do not count:",
+	RulesElse:     "where no rule decides: commands run confined and edits in the workspace are made, unasked; hosts and files elsewhere are asked",
+	RulesElseNone: "where no rule decides: what only looks runs; everything else is asked",
+	RulesChange:   "to change it: permissions.allow, ask and deny in %s (yours) or %s (this folder); oneloop policy lint checks them. The mode is set at the start: --permission-mode",
+	SandboxWrite:  "they may change: %s",
+	SandboxHidden: "files and folders they see nothing of (keys, logins): %d",
+	SandboxHosts:  "hosts that rules allow: %s; others are asked",
+	SandboxNoNet:  "they reach no host",
+	SandboxFailed: "%s does not work here: %s",
+	SandboxChange: "to change it: --sandbox auto, ns, ll or none at the start, or \"sandbox\" in %s; --add-dir for further folders",
 	NoDiff:        "no file has changed",
 	UnknownSlash:  "there is no command %s; /help lists them. A space in front sends the line to the model",
 	SlashAlone:    "%s stands alone; nothing was done. A space in front sends the line to the model",
@@ -170,7 +196,7 @@ Exit code
 	AskTitles:  [5]string{"Run this command?", "Read this?", "Change this file?", "Connect to this host?", "Carry out this plan?"},
 	AskTool:    "Run %s?",
 	AskIn:      "runs in: %s",
-	Isolations: [7]string{"no sandbox (with your rights)", "a sandbox", "ns sandbox", "ll sandbox", "bwrap sandbox", "no network", "read-only"},
+	Isolations: [8]string{"no sandbox (with your rights)", "a sandbox", "ns sandbox", "ll sandbox", "bwrap sandbox", "no network", "network by rules", "read-only"},
 	Comma:      ", ",
 	AskAlways:  "a  yes, and from now on: %s (kept in %s)",
 	AskSession: "a  yes, and for the rest of this session: %s",

@@ -135,6 +135,8 @@ var chinese = Text{
   /clear          开始新的对话
   /cost           到目前为止的用量
   /diff           这次对话改动了哪些文件
+  /permissions    当前的权限模式和规则
+  /sandbox        命令运行在什么沙箱里，哪些地方较弱
   q、exit、Ctrl-D 退出
 
   Enter           发送             Alt-Enter 或 \ Enter  换行
@@ -145,6 +147,30 @@ var chinese = Text{
 
   模型工作时也可以输入，发送的内容会等这一轮结束。
 `,
+	CommandsIn:   "命令的运行环境：%s",
+	CommandsWeak: "这里做不到的防护：%s",
+	ModeIs:       "权限模式 %s：%s",
+	Modes: [5]string{
+		"规则和沙箱都没有决定的，会询问你",
+		"在工作目录里修改文件不再询问",
+		"在你同意计划之前什么都不改",
+		"本来要询问的一律拒绝",
+		"什么都不问；危险命令清单和拒绝规则仍然有效",
+	},
+	ModeFrom:      "由 %s 设定",
+	AlsoIn:        "也在这些目录里工作：%s",
+	RulesNone:     "没有规则",
+	RulesHead:     "规则（从严到宽；deny 先于 ask，ask 先于 allow）：",
+	RulesOther:    "不起作用的规则：",
+	RulesElse:     "没有规则决定时：命令在沙箱里直接运行，工作目录里的文件直接修改；其他主机和文件会询问",
+	RulesElseNone: "没有规则决定时：只查看的直接运行，其余都会询问",
+	RulesChange:   "要修改：%s（你的）或 %s（这个目录的）中的 permissions.allow、ask、deny；oneloop policy lint 可以检查。模式在启动时设定：--permission-mode",
+	SandboxWrite:  "命令可以修改：%s",
+	SandboxHidden: "命令看不到内容的文件和目录（密钥、登录信息）：%d 个",
+	SandboxHosts:  "规则允许的主机：%s；其他主机会询问",
+	SandboxNoNet:  "命令不能连接任何主机",
+	SandboxFailed: "%s 在这里不能用：%s",
+	SandboxChange: "要修改：启动时用 --sandbox auto、ns、ll 或 none，或 %s 中的 \"sandbox\"；更多目录用 --add-dir",
 	NoDiff:        "没有文件改动",
 	UnknownSlash:  "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
 	SlashAlone:    "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
@@ -168,7 +194,7 @@ var chinese = Text{
 	AskTitles:  [5]string{"运行这条命令？", "读取这个文件？", "修改这个文件？", "连接这个主机？", "执行这个计划？"},
 	AskTool:    "运行 %s？",
 	AskIn:      "运行环境：%s",
-	Isolations: [7]string{"没有沙箱（用你的权限）", "沙箱", "ns 沙箱", "ll 沙箱", "bwrap 沙箱", "没有网络", "只读"},
+	Isolations: [8]string{"没有沙箱（用你的权限）", "沙箱", "ns 沙箱", "ll 沙箱", "bwrap 沙箱", "没有网络", "网络按规则", "只读"},
 	Comma:      "，",
 	AskAlways:  "a  可以，以后都允许：%s（记在 %s）",
 	AskSession: "a  可以，本次会话都允许：%s",
