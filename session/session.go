@@ -195,10 +195,17 @@ func (s *Session) begin(ctx context.Context, prompt *oneloop.Message) error {
 // turn failed before any answer, and the user says the same again.
 func (s *Session) waiting(ctx context.Context, prompt *oneloop.Message) bool {
 	req, err := s.Transcript.Request(ctx)
-	if err != nil || len(req.Messages) == 0 {
+	if err != nil {
 		return false
 	}
-	last := req.Messages[len(req.Messages)-1]
+	n := len(req.Messages)
+	for n > 0 && req.Messages[n-1].Meta.Source == fromInbox { // what came in beside it
+		n--
+	}
+	if n == 0 {
+		return false
+	}
+	last := req.Messages[n-1]
 	if last.Role != oneloop.User || len(last.Blocks) != len(prompt.Blocks) {
 		return false
 	}

@@ -371,6 +371,19 @@ func TestAPromptThatGotNoAnswerIsNotSaidTwice(t *testing.T) {
 	}
 }
 
+func TestAPromptWithANoteBehindItIsNotSaidTwiceEither(t *testing.T) {
+	model := looptest.Script(t, looptest.Reply{Err: errors.New("down")}, looptest.Say("one"))
+	s := &session.Session{Model: model, Inbox: new(session.Inbox)}
+	s.Inbox.Put(session.WithNext, text("an aside"))
+	s.Turn(t.Context(), nil, text("go")) // fails
+	if err := s.Turn(t.Context(), nil, text("go")); err != nil {
+		t.Fatal(err)
+	}
+	if got := model.Requests()[1].Messages; len(got) != 2 {
+		t.Errorf("the second request has %d messages", len(got))
+	}
+}
+
 func TestOtherWordsAfterAFailureAreSaidToo(t *testing.T) {
 	model := looptest.Script(t, looptest.Reply{Err: errors.New("down")}, looptest.Say("one"))
 	s := &session.Session{Model: model}

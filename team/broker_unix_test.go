@@ -413,3 +413,16 @@ func TestABrokerThatRunsNothingSaysSo(t *testing.T) {
 	c := newCrew(t, team.Options{})
 	want(t, c.bash(t, "oneloop x"), result{code: 1, err: "oneloop: the subtask failed: this program runs no subtasks: its team.Options have no Run\n"})
 }
+
+func TestACommandInTheBackgroundGetsNoSocket(t *testing.T) {
+	c := newCrew(t, team.Options{Run: echo})
+	cmd := &workspace.Cmd{Env: []string{"PATH=/elsewhere"}}
+	release, err := c.Attach(t.Context(), nil, c.emit, cmd, nil)
+	if err != nil || release != nil || len(cmd.Fds) != 0 {
+		t.Fatalf("%v, a release %t, descriptors %v", err, release != nil, cmd.Fds)
+	}
+	want := []string{"PATH=/elsewhere", "PATH=" + c.Link + ":/elsewhere", "ONELOOP_AGENT_FD=unsupported"}
+	if diff := cmp.Diff(want, cmd.Env); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}

@@ -164,10 +164,14 @@ func (r *renderer) commandLine(call *oneloop.ToolUse, prefix string) string {
 
 func bashCommand(call *oneloop.ToolUse) (string, bool) {
 	var in struct {
-		Command *string `json:"command"`
+		Command    *string `json:"command"`
+		Background bool    `json:"run_in_background"`
 	}
 	if json.Unmarshal(call.Input, &in) != nil || in.Command == nil {
 		return "", false
+	}
+	if in.Background {
+		return *in.Command + " &", true
 	}
 	return *in.Command, true
 }
