@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"oneloop"
@@ -82,7 +83,10 @@ func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 	if opts.Cap <= 0 {
 		opts.Cap = 50_000
 	}
-	b := &bash{ws, opts}
+	b := &bash{ws: ws, opts: opts, place: sync.OnceValue(func() shell.Place {
+		info := ws.Describe()
+		return shell.Place{Dir: info.Root, Home: info.Home}
+	})}
 	doc, schema := "Run a bash command. Each call is a new shell in the workspace root, without input or terminal; what it leaves running is ended.", bashSchema
 	if opts.Jobs == nil {
 		schema = strings.Replace(schema, backgroundField, "", 1)
@@ -106,8 +110,9 @@ func Bash(ws workspace.Workspace, opts BashOptions) oneloop.Tool {
 }
 
 type bash struct {
-	ws   workspace.Workspace
-	opts BashOptions
+	ws    workspace.Workspace
+	opts  BashOptions
+	place func() shell.Place // where commands start
 }
 
 // unixLines is a command with the ends of lines that bash knows.
@@ -116,8 +121,7 @@ func unixLines(command string) string {
 }
 
 func (b *bash) analyse(command string) *shell.Analysis {
-	info := b.ws.Describe()
-	return shell.Analyse(command, shell.Place{Dir: info.Root, Home: info.Home})
+	return shell.Analyse(command, b.place())
 }
 
 // errTimeout is the cause of the context of a command that ran out of time.

@@ -32,7 +32,11 @@ type LocalWorkspace struct {
 	env   []string
 	null  *os.File
 	shell atomic.Pointer[string] // where bash was found last
+	last  atomic.Pointer[found]  // the program of the last command
 }
+
+// found is where the program of that name was on that PATH.
+type found struct{ name, path, program string }
 
 // Local returns the workspace in the folder root. It fails when there is no
 // such folder, and when [Helper] was not called.
@@ -151,7 +155,7 @@ func (w *LocalWorkspace) place(ctx context.Context, cmd Cmd) (path, dir string, 
 		return "", "", nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
 	}
 	env = w.environ(cmd, dir)
-	if path, err = w.lookup(cmd.Argv[0], env); err != nil {
+	if path, err = w.program(cmd.Argv[0], env); err != nil {
 		return "", "", nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
 	}
 	return path, dir, env, nil
@@ -210,6 +214,22 @@ func relative(name, root string) (string, error) {
 // systemDirs hold the system's own programs. They count as outside even when
 // the workspace is as wide as "/".
 var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
+
+// program is lookup for commands, of which one after the other is for the same
+// shell: all of PATH is looked through again only when that is gone.
+func (w *LocalWorkspace) program(name string, env []string) (string, error) {
+	path := envValue(env, "PATH")
+	if l := w.last.Load(); l != nil && l.name == name && l.path == path {
+		if _, there := executable(l.program); there {
+			return l.program, nil
+		}
+	}
+	program, err := w.lookup(name, env)
+	if err == nil {
+		w.last.Store(&found{name, path, program})
+	}
+	return program, err
+}
 
 // lookup finds a program on the PATH of env. Relative entries and those in
 // the workspace are passed over: what lies there is the model's to write, and

@@ -159,6 +159,40 @@ func TestACommandMayNotStartOutside(t *testing.T) {
 	}
 }
 
+func TestAProgramThatIsGoneIsLookedForAgain(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	for _, dir := range []string{first, second} {
+		if err := os.WriteFile(filepath.Join(dir, "which-one"), []byte("#!/bin/sh\necho "+dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := open(t, workspace.LocalOptions{Env: []string{"PATH=" + first + ":" + second + ":/usr/bin:/bin"}})
+	ran := func(env ...string) string {
+		t.Helper()
+		var out strings.Builder
+		p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"which-one"}, Env: env, Output: &out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(out.String())
+	}
+	if got := ran(); got != first {
+		t.Errorf("it ran the one in %s, want %s", got, first)
+	}
+	if got := ran("PATH=" + second + ":/usr/bin:/bin"); got != second {
+		t.Errorf("with another PATH it ran the one in %s, want %s", got, second)
+	}
+	if ran() != first || os.Remove(filepath.Join(first, "which-one")) != nil {
+		t.Fatal("it is not there")
+	}
+	if got := ran(); got != second {
+		t.Errorf("with the first gone it ran the one in %s, want %s", got, second)
+	}
+}
+
 func TestProgramsInTheWorkspaceAreNotFoundOnPath(t *testing.T) {
 	root, elsewhere := t.TempDir(), t.TempDir()
 	for _, f := range []string{filepath.Join(root, "bash"), filepath.Join(root, "tool")} {
