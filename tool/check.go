@@ -67,7 +67,7 @@ func (s *schema) problems(raw json.RawMessage) []*problem {
 		var items []json.RawMessage
 		err = json.Unmarshal(raw, &items)
 		for i := 0; i < len(items) && len(found) <= mostTold; i++ {
-			found = append(found, placed(fmt.Sprintf("[%d]", i), s.items.problems(items[i]))...)
+			found = append(found, placed(s.items.problems(items[i]), "[%d]", i)...)
 		}
 		if s.typ.Kind() == reflect.Array && len(items) != s.typ.Len() {
 			say("want %d items, got %d", s.typ.Len(), len(items))
@@ -92,10 +92,10 @@ func (s *schema) problems(raw json.RawMessage) []*problem {
 	return found
 }
 
-// placed are the problems of a part.
-func placed(part string, inside []*problem) []*problem {
+// placed are the problems of a part, by the way to it.
+func placed(inside []*problem, format string, part any) []*problem {
 	for _, p := range inside {
-		p.place = part + p.place
+		p.place = fmt.Sprintf(format, part) + p.place
 	}
 	return inside
 }
@@ -110,7 +110,7 @@ func (s *schema) entries(values map[string]json.RawMessage) []*problem {
 		if key := s.typ.Key(); integer(key) && !s.itself && !fits(key, name) {
 			found = append(found, &problem{"", fmt.Sprintf("want integers as names, got %.80q", name)})
 		}
-		found = append(found, placed(fmt.Sprintf(".%.80s", name), s.items.problems(values[name]))...)
+		found = append(found, placed(s.items.problems(values[name]), ".%.80s", name)...)
 	}
 	return found
 }
@@ -122,7 +122,7 @@ func (s *schema) members(values map[string]json.RawMessage) []*problem {
 	for _, f := range s.fields {
 		names = append(names, f.name)
 		if value, ok := values[f.name]; ok {
-			found = append(found, placed("."+f.name, f.schema.problems(value))...)
+			found = append(found, placed(f.schema.problems(value), ".%s", f.name)...)
 		} else if !f.optional {
 			missing = append(missing, f.name)
 		}

@@ -28,11 +28,13 @@ func decode(input json.RawMessage, in any) error {
 func mismatch(e *json.UnmarshalTypeError) string {
 	got, number, _ := strings.Cut(e.Value, " ")
 	s, err := infer(e.Type, nil)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "it cannot be " + article(got)
-	case number != "" && (integer(e.Type) || float(e.Type)):
-		return s.number(number)
+	}
+	if number != "" {
+		if text := s.number(number); text != "" {
+			return text
+		}
 	}
 	return fmt.Sprintf("want %s, got %s", s.wanted(), article(got))
 }

@@ -58,6 +58,9 @@ var choosers = []string{"cmd/", "examples/", "bench"}
 // apart do not import one another.
 var apart = []string{"session", "policy", "prompt"}
 
+// testOnly are modules that only tests are to link.
+var testOnly = []string{"github.com/google/jsonschema-go", "pgregory.net/rapid", "github.com/google/go-cmp"}
+
 // nameless are package names that say nothing.
 var nameless = []string{"util", "utils", "common", "core", "manager", "service", "helpers", "misc"}
 
@@ -125,6 +128,8 @@ func breaches(ours, all map[string]pkg) []string {
 			case all[dep].Standard:
 			case !isOurs && (path == "." || path == "model/catalog" || path == "looptest/script"):
 				say("%s imports %s: it is for the standard library only", path, dep)
+			case slices.ContainsFunc(testOnly, func(module string) bool { return strings.HasPrefix(dep, module+"/") || dep == module }):
+				say("%s reaches %s: it is for tests, which every start would pay for", path, dep)
 			case !isOurs:
 			case listed && !slices.Contains(allowed, d):
 				say("%s reaches %s, the table does not allow it", path, d)
@@ -175,6 +180,7 @@ func TestTheRulesOfImportsAreNoticedWhenBroken(t *testing.T) {
 		{"mcp", pkg{Doc: "x", Deps: []string{"oneloop/model/anthropic"}}, "chooses a provider"},
 		{"mcp", pkg{Doc: "x", Deps: []string{"oneloop/cmd/oneloop"}}, "nothing imports a command"},
 		{"mcp", pkg{Doc: "x", Deps: []string{"oneloop/looptest/script"}}, "for tests"},
+		{"tool", pkg{Doc: "x", Deps: []string{"github.com/google/jsonschema-go/jsonschema"}}, "every start would pay"},
 		{"mcp", pkg{Doc: "x", Deps: []string{"testing"}}, "belongs into tests"},
 		{"looptest/script", pkg{Doc: "x", Deps: []string{"testing"}}, "the demo uses it"},
 		{"mcp", pkg{Doc: "x", Name: "util"}, "says nothing"},
