@@ -48,18 +48,18 @@ var hostile = map[string]struct{ before, again, after string }{
 func TestTheTimeForAPageGrowsWithItsLengthOnly(t *testing.T) {
 	for name, h := range hostile {
 		page := func(bytes int) string { return h.before + strings.Repeat(h.again, bytes/len(h.again)) + h.after }
-		const times = 8
-		short, long := page(16<<10), page(times*16<<10)
-		// Twice the time for twice the length is 8 here, four times is 64.
+		const times = 64
+		short, long := page(4<<10), page(times*4<<10)
+		// Twice the time for twice the length is 64 here, four times is 4096.
 		// On a busy machine only the best of several tries says something.
 		quick, slow := time.Hour, time.Hour
 		for range 30 {
 			quick, slow = min(quick, took(short)), min(slow, took(long))
-			if slow < 3*times*max(quick, 20*time.Microsecond) {
+			if slow < 12*times*max(quick, 20*time.Microsecond) {
 				break
 			}
 		}
-		if slow >= 3*times*max(quick, 20*time.Microsecond) {
+		if slow >= 12*times*max(quick, 20*time.Microsecond) {
 			t.Errorf("%s: %v for %d bytes, %v for %d", name, quick, len(short), slow, len(long))
 		}
 	}

@@ -89,6 +89,7 @@ var pages = map[string]string{
 	"table":                 `<table border=1><caption>Sizes</caption><colgroup><col><col></colgroup><thead><tr><th>a<th>b</thead><tbody><tr><td>1<td>2<tr><td>3<td>4</table>after`,
 	"table in a table":      `<table><tr><td>a<table><tr><td>b</table>c<td>d</table>e`,
 	"table in no cell":      `<table><table><tr><td>a</table>b`,
+	"table after a block":   `<table><td>a<tr><div><table>b`,
 	"words in no cell":      `x<table>y<tr>z<td>a</td>w<b>v</b></tr>u</table>t`,
 	"block in no cell":      `<table><tr><td>a</td></tr><div>b<p>c</div><tr><td>d</table>e`,
 	"blanks in cells":       `<table> <caption><b>a</b> <b>b</b></caption> <tr> <td> <b>c</b> <i>d</i> <td><b>e</b> f</td> </tr> </table> <b>g</b> <b>h</b>`,
@@ -104,9 +105,9 @@ var pages = map[string]string{
 	"unmatched ends":        `a</b></i></div></li></td></table></body></html>b</p>c</br>d</x></>e</ f>g</1>h`,
 	"ends across":           `<div><p>a<b>b</div>c</b>d<ul><li>e</div>f</ul>g<section><span>h</section>i`,
 	"entities":              `&lt;b&gt; &amp;amp; &#65;&#x42;&#x80; &nbsp;x &copy &notit; &hellip; &nosuch; &; & &# &#0; &#x110000; &ampx AT&T &frac12;&acE;`,
-	"chinese":               `<html><head><title>标题</title><body><h1>新闻</h1><p>第一段，<b>重点</b>。<p>第二段&nbsp;完<table><tr><td>甲<td>乙</table>`,
+	"chinese":               `<!doctype html><html><head><title>标题</title><body><h1>新闻</h1><p>第一段，<b>重点</b>。<p>第二段&nbsp;完<table><tr><td>甲<td>乙</table>`,
 	"scripts":               `a<script>if (a</b/.x) "</p>" <!-- </script>b<script><!-- <script> x </script> y --></script>c<script type=x>d</SCRIPT >e<template><p>f<table></template>g<style><b></style>h<noscript><p>i</noscript>j`,
-	"script in a comment":   `a<script><!--></script>b<script><!-- <scripty> </script>c<script><!-- <script> --></script>d<script>x</scripty></script>e`,
+	"script in a comment":   `a<script><!--></script>b<script><!-- <scripty> </script>c<script><!-- <script> --></script>d<script>x</scripty></script>e<script><!--><script></script>f`,
 	"raw text":              `a<textarea><p>b</textarea>c<title>d<b></title>e<xmp><b>f</b></xmp>g<iframe><p>h</iframe>i<noframes>j</noframes>k<noembed>l</noembed>m`,
 	"plain text":            `a<plaintext>b<c></plaintext>d`,
 	"comments":              `a<!-- b -->c<!-->d<!--->e<!-- - -- > f --!>g<!---->h<!x y>i<?php j ?>k<!-- l --- m --->n<![CDATA[o]]>p<!DOCTYPE q>r<!--s`,
@@ -129,7 +130,7 @@ var pages = map[string]string{
 }
 
 func TestTheWordsOfAPageAreThoseOfAFullParser(t *testing.T) {
-	inside := []string{"a", "li", "td", "th", "pre", "dd", "h1", "h2", "h3", "table", "code"}
+	inside := []string{"p", "title", "a", "li", "td", "th", "pre", "dd", "h1", "h2", "h3", "table", "code"}
 	for name, page := range pages {
 		if d := cmp.Diff(seen(known(t, page)), seen(webpage.Parse(page))); d != "" {
 			t.Errorf("%s: words (-known +ours)\n%s", name, d)
@@ -171,6 +172,13 @@ func TestAttributesAreThoseOfAFullParser(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: (-known +ours)\n%s", name, d)
 		}
+	}
+}
+
+func TestATitleHasNoTagsInIt(t *testing.T) {
+	root := webpage.Parse("<title>a <b>&amp;</b></title>c")
+	if n := root.Kids[0]; n.Name != "title" || len(n.Kids) != 1 || n.Kids[0].Text != "a <b>&</b>" {
+		t.Errorf("%+v", n)
 	}
 }
 
