@@ -48,8 +48,11 @@ const (
 	FailNoticed                    // the user is told, and it goes on
 )
 
-// DefaultHookTime is the time limit of hooks that set none.
-const DefaultHookTime = time.Minute
+// Time limits of hooks that set none.
+const (
+	DefaultHookTime = time.Minute
+	EndHookTime     = 5 * time.Second // of SessionEnd: somebody waits to leave
+)
 
 // HookCommand is one command that settings tie to an event.
 type HookCommand struct {
@@ -57,7 +60,7 @@ type HookCommand struct {
 	Matcher string        // which tools, sources, … it is for; empty: all
 	Command string        // for bash, unless Args is set
 	Args    []string      // not nil: Command is a program that is run without a shell
-	Timeout time.Duration // 0: [DefaultHookTime]
+	Timeout time.Duration // 0: [DefaultHookTime], or [EndHookTime]
 	Failure Failure       // 0: FailClosed where the event guards, else FailNoticed
 	If      string        // a rule: only for calls that it would be about; empty: all
 	Plain   bool          // runs outside of the sandbox
@@ -74,6 +77,9 @@ func (h HookCommand) key() string {
 func (h HookCommand) timeout() time.Duration {
 	if h.Timeout > 0 {
 		return h.Timeout
+	}
+	if h.Event == SessionEnd {
+		return EndHookTime
 	}
 	return DefaultHookTime
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -51,15 +52,20 @@ func (v *verdict) blocked() error {
 	return nil
 }
 
-// AtStart runs the SessionStart hooks. What they have for the model goes with
-// the next prompt. One that says "continue": false is a [*BlockedError].
+// AtStart is Start with what Source says.
 func (h *Hooks) AtStart(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	source := h.Source
-	if source == "" {
-		source = "startup"
+	return h.Start(ctx, cmp.Or(h.Source, "startup"))
+}
+
+// Start runs the SessionStart hooks. source is why the session starts:
+// "startup", "resume", "clear". What they have for the model goes with the
+// next prompt. One that says "continue": false is a [*BlockedError].
+func (h *Hooks) Start(ctx context.Context, source string) error {
+	if h == nil {
+		return nil
 	}
 	v, err := h.lifecycle(ctx, SessionStart, source, map[string]any{"source": source, "model": h.Model})
 	if err != nil {
@@ -128,9 +134,14 @@ func (v *verdict) goOn() []oneloop.Block {
 	return blocks
 }
 
-// AtEnd runs the SessionEnd hooks.
-func (h *Hooks) AtEnd(ctx context.Context) error {
-	_, err := h.lifecycle(ctx, SessionEnd, "other", map[string]any{"reason": "other"})
+// AtEnd is End for no reason that is known.
+func (h *Hooks) AtEnd(ctx context.Context) error { return h.End(ctx, "other") }
+
+// End runs the SessionEnd hooks. reason is why the session ends: "clear",
+// "prompt_input_exit" when the user leaves, "other". Those that set no time
+// limit have [EndHookTime].
+func (h *Hooks) End(ctx context.Context, reason string) error {
+	_, err := h.lifecycle(ctx, SessionEnd, reason, map[string]any{"reason": reason})
 	return err
 }
 

@@ -124,7 +124,7 @@ func TestAStopHookKeepsTheAgentAtWorkAndKnowsThatItDid(t *testing.T) {
 }
 
 func TestTheOtherMomentsHaveTheirHooks(t *testing.T) {
-	h := newHooked(t, `{"SessionEnd":[{"hooks":[{"type":"command","command":"cat > input; exit 2"}]}],
+	h := newHooked(t, `{"SessionEnd":[{"matcher":"clear|other","hooks":[{"type":"command","command":"cat > input; exit 2"}]}],
 		"PreCompact":[{"matcher":"auto","hooks":[{"type":"command","command":"cat > input; echo keep it >&2; exit 2"}]}],
 		"Notification":[{"matcher":"idle_prompt","hooks":[{"type":"command","command":"cat > input"}]}],
 		"SubagentStart":[{"matcher":"explorer","hooks":[{"type":"command","command":"cat > input; echo '{\"hookSpecificOutput\":{\"additionalContext\":\"be quick\"}}'"}]}],
@@ -132,6 +132,12 @@ func TestTheOtherMomentsHaveTheirHooks(t *testing.T) {
 	child := policy.Subagent{ID: "2/1", Type: "explorer"}
 	if err := h.AtEnd(t.Context()); err != nil || h.input()["reason"] != "other" {
 		t.Errorf("SessionEnd: %v", err)
+	}
+	if err := h.End(t.Context(), "clear"); err != nil || h.input()["reason"] != "clear" {
+		t.Errorf("SessionEnd of /clear: %v", err)
+	}
+	if err := h.End(t.Context(), "prompt_input_exit"); err != nil || h.input()["reason"] != "clear" {
+		t.Errorf("SessionEnd ran for another reason than its matcher has: %v", err)
 	}
 	if err := h.BeforeCompact(t.Context(), policy.Compaction{Trigger: "auto"}); !blocked(err, "keep it") || h.input()["trigger"] != "auto" {
 		t.Errorf("PreCompact: %v", err)

@@ -47,6 +47,7 @@ type agent struct {
 	private func() (link string, err error) // makes scratch
 
 	hooks *policy.Hooks
+	ends  ending
 	jobs  *tool.Jobs // what runs in the background; nil: nothing can
 	rules *policy.Rules
 	files *tool.Files                         // what the agent knows of files
@@ -166,7 +167,9 @@ func (p *program) hooks(s spec, ws workspace.Workspace, a *agent) (*policy.Hooks
 // session: its beginning and its end are other moments.
 func (a *agent) moments(parent *agent, s *session.Session) {
 	if parent == nil {
-		s.AtStart, s.BeforePrompt, s.AtStop, s.AtEnd = a.hooks.AtStart, a.hooks.BeforePrompt, a.hooks.AtStop, a.hooks.AtEnd
+		s.BeforePrompt, s.AtStop = a.hooks.BeforePrompt, a.hooks.AtStop
+		s.AtStart = func(ctx context.Context) error { return a.ends.start(ctx, a.hooks) }
+		s.AtEnd = func(ctx context.Context) error { return a.ends.end(ctx, a.hooks) }
 		return
 	}
 	s.BeforePrompt = func(ctx context.Context, prompt *oneloop.Message) error {

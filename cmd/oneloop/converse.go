@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode"
 
 	"oneloop"
@@ -34,7 +35,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() { err = errors.Join(err, p.leave(a, p.aside), a.Close()) }()
 	front, err = tui.Open(tui.Options{
 		In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable,
 		History: p.historyFile(), LeaveOnBlank: p.profile(a.dir).leaveOn,
@@ -59,7 +60,9 @@ func (p *program) converse(ctx context.Context) (err error) {
 		front.Say(n)
 	}
 	c := &conversation{program: p, agent: a, front: front, trace: traced}
-	err = c.run(ctx)
+	if err = c.run(ctx); err == nil {
+		a.ends.reason = "prompt_input_exit"
+	}
 	p.leaveJobs(a)
 	return errors.Join(err, traced.done())
 }
@@ -116,7 +119,7 @@ func (c *conversation) run(ctx context.Context) error {
 			return nil
 		}
 		if name, args, ok := slash(line); ok {
-			c.command(name, args)
+			c.command(ctx, name, args)
 			continue
 		}
 		if err := c.checkPrompt(line); err != nil {
@@ -161,6 +164,24 @@ func slash(line string) (name, args string, ok bool) {
 	return name, args, ok
 }
 
+// clear ends the session and begins another. The person can stop hooks that
+// take their time at the end.
+func (c *conversation) clear(ctx context.Context) {
+	c.leaveJobs(c.agent) // the new one knows nothing of them
+	c.agent.ends.reason = "clear"
+	turn, end := c.front.Turn(ctx)
+	slow := time.AfterFunc(patience, func() { c.front.Say(c.words.HooksWait) })
+	err := c.agent.Session.Close(turn)
+	slow.Stop()
+	end()
+	if err != nil && turn.Err() == nil {
+		c.front.Say(fmt.Sprintf(c.words.ErrorLine, c.explain(err)))
+	}
+	c.agent.Session = c.agent.build()
+	c.trace.clear()
+	c.front.Say(c.words.Cleared)
+}
+
 // diff shows what the session changed.
 func (c *conversation) diff() {
 	changed := c.agent.files.Diff()
@@ -176,19 +197,14 @@ func (c *conversation) diff() {
 }
 
 // command does what a line that begins with / says.
-func (c *conversation) command(name, args string) {
+func (c *conversation) command(ctx context.Context, name, args string) {
 	do := map[string]func(){
 		"/help":        func() { c.front.Say(c.words.Help) },
 		"/cost":        func() { c.front.Say(c.words.Cost(c.agent.spent())) },
 		"/diff":        c.diff,
 		"/permissions": func() { c.front.Say(c.permissions()) },
 		"/sandbox":     func() { c.front.Say(c.sandbox()) },
-		"/clear": func() {
-			c.leaveJobs(c.agent) // the new one knows nothing of them
-			c.agent.Session = c.agent.build()
-			c.trace.clear()
-			c.front.Say(c.words.Cleared)
-		},
+		"/clear":       func() { c.clear(ctx) },
 	}[name]
 	switch {
 	case do == nil:

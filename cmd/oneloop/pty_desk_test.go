@@ -216,3 +216,44 @@ func TestInPlanCommandsLookAndTheAcceptedPlanIsCarriedOut(t *testing.T) {
 		t.Errorf("the trace does not say what is in force: %v", err)
 	}
 }
+
+func TestClearEndsOneSessionOfTheHooksAndBeginsAnother(t *testing.T) {
+	p := newProduct(t, say("first done"), say("second done"))
+	p.settings(`{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"echo start $(cat | grep -o '\"source\":\"[a-z]*') >> log"}]}],
+		"SessionEnd":[{"hooks":[{"type":"command","command":"echo end $(cat | grep -o '\"reason\":\"[a-z_]*') >> log"}]}]}}`)
+	c := p.converse()
+	c.types("/clear\r") // nothing has begun yet
+	c.sees("a new conversation begins")
+	c.types("one\r")
+	c.sees("first done", "tokens: ")
+	c.types("/clear\r")
+	c.sees("a new conversation begins")
+	c.types("two\r")
+	c.sees("second done", "tokens: ")
+	c.types("\x04")
+	c.ends()
+	log, err := os.ReadFile(filepath.Join(p.dir, "log"))
+	want := "start \"source\":\"startup\nend \"reason\":\"clear\nstart \"source\":\"clear\nend \"reason\":\"prompt_input_exit\n"
+	if err != nil || string(log) != want {
+		t.Errorf("the hooks ran as\n%s%v", log, err)
+	}
+}
+
+func TestCtrlCLeavesWithoutAHookThatHangsAtTheEnd(t *testing.T) {
+	p := newProduct(t, say("first done"), say("second done"))
+	p.settings(`{"hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"sleep 300","timeout":600}]}]}}`)
+	c := p.converse()
+	c.types("one\r")
+	c.sees("tokens: ")
+	c.types("/clear\r")
+	c.sees("Ctrl-C ends the wait")
+	c.types("\x03")
+	c.sees("a new conversation begins")
+	c.types("two\r")
+	c.sees("tokens: ")
+	c.types("\x04")
+	c.sees("Ctrl-C ends the wait")
+	c.types("\x03")
+	c.sees("were stopped")
+	c.ends()
+}

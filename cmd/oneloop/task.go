@@ -42,7 +42,7 @@ func (p *program) task(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() { err = errors.Join(err, p.leave(a, nil), a.Close()) }()
 	progress := tui.NewProgress(p.stderr, tui.ProgressOptions{
 		Words: p.words, Color: tui.Color(p.stderr, p.variable), Quiet: !tui.IsTerminal(p.stderr),
 	})

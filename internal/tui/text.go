@@ -83,6 +83,8 @@ type Text struct {
 	Cleared       string
 	Background    plural // of commands
 	NoCost        string
+	HooksWait     string
+	HooksLeft     string
 	Interrupting  string
 	Interrupted   string
 	LeaveAgain    string

@@ -179,6 +179,8 @@ Exit code
 	Cleared:       "a new conversation begins",
 	Background:    plural{"%d command runs in the background", "%d commands run in the background"},
 	NoCost:        "nothing was used yet",
+	HooksWait:     "hooks run at the end of the session; Ctrl-C ends the wait",
+	HooksLeft:     "the hooks at the end of the session were stopped",
 	Interrupting:  "stopping … (Ctrl-C again leaves)",
 	Interrupted:   "stopped; what was done so far is kept",
 	LeaveAgain:    "Ctrl-C again leaves",

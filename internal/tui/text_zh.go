@@ -177,6 +177,8 @@ var chinese = Text{
 	Cleared:       "新的对话开始了",
 	Background:    plural{"有 %d 个命令在后台运行", "有 %d 个命令在后台运行"},
 	NoCost:        "还没有任何用量",
+	HooksWait:     "正在运行会话结束时的钩子；按 Ctrl-C 不再等待",
+	HooksLeft:     "会话结束时的钩子被中止了",
 	Interrupting:  "正在停止……（再按一次 Ctrl-C 退出）",
 	Interrupted:   "已停止；已完成的内容都还在",
 	LeaveAgain:    "再按一次 Ctrl-C 退出",
