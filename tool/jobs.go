@@ -204,7 +204,8 @@ func (j *Jobs) Stop() oneloop.Tool {
 	j.stoppable = true
 	j.mu.Unlock()
 	t := build("TaskStop", "Stop a background command by its id.", json.RawMessage(stopSchema), j.stop)
-	t.Effect = func(*oneloop.ToolUse) oneloop.Effect { return oneloop.Idempotent }
+	// What it ends is the agent's own and was started with leave.
+	t.Effect = func(*oneloop.ToolUse) oneloop.Effect { return oneloop.ReadOnly }
 	return t
 }
 
