@@ -162,7 +162,7 @@ func TestPermissionsAndSandboxShowWhatIsInForce(t *testing.T) {
 	c := p.sit(wide, "TERM=xterm", "--permission-mode", "acceptEdits", "--add-dir", more)
 	c.sees("Commands run in a sandbox", "permission mode acceptEdits: edits", "also working in: "+more, "Ctrl-D")
 	c.types("/permissions\r")
-	c.sees("acceptEdits: edits in the folders that are worked in are not asked (set by --permission-mode)",
+	c.sees("acceptEdits: edits in the workspace are made unasked, else as default (set by --permission-mode)",
 		"  deny   Bash(curl:*)  ("+path+")", "  allow  Bash(curl x)  ("+path+")", "it can never decide anything: the rule Bash(curl:*)",
 		"  allow  Write(a)  ("+path+")", "it has no effect", "commands run confined", "settings.local.json")
 	c.types("/sandbox\r")

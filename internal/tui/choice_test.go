@@ -38,6 +38,20 @@ func TestAChoiceShowsWhatItIsBetweenAndNothingOfItIsObeyed(t *testing.T) {
 	p.sees("your answer: Post<U+202E>gres ␛[2J")
 }
 
+func TestAQuestionOfTheModelIsNotShownAsJSON(t *testing.T) {
+	p := sit(t)
+	p.front.Show(oneloop.ToolStart{Call: &oneloop.ToolUse{Name: "AskUserQuestion", Input: []byte(`{"questions":[{"question":"Which?"}]}`)}})
+	p.front.Show(oneloop.ToolStart{Call: &oneloop.ToolUse{Name: "Other", Input: []byte(`{"a":1}`)}})
+	p.cursor(2, "AskUserQuestion", `Other {"a":1}`, ">")
+}
+
+func TestWhatCommandsRunInIsShownWithWhatThatLacks(t *testing.T) {
+	p := sit(t)
+	p.front.Show(oneloop.Boundary{In: "no sandbox"}) // was said at the start
+	p.front.Show(oneloop.Boundary{In: "ll, no network", Weaker: []string{"no loopback", "no limits"}})
+	p.cursor(2, "commands run in: ll sandbox, no network", "  weaker here than it could be: no loopback; no limits", ">")
+}
+
 func TestAChoiceIsNumbersLabelsOrWords(t *testing.T) {
 	several := store
 	several.Several = true

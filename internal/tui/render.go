@@ -151,8 +151,11 @@ func (r *renderer) command(prefix string, call *oneloop.ToolUse) {
 func (r *renderer) commandLine(call *oneloop.ToolUse, prefix string) string {
 	const most = 4000 // bytes shown; a longer command is a file in disguise
 	text := call.Name + " " + string(call.Input)
-	if c, ok := bashCommand(call); ok {
+	switch c, ok := bashCommand(call); {
+	case ok:
 		text = "$ " + c
+	case call.Name == "AskUserQuestion" || call.Name == "ExitPlanMode": // what is asked is shown as the question
+		text = call.Name
 	}
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if len(text) > most {

@@ -153,8 +153,8 @@ Exit code
 	CommandsWeak: "weaker here than it could be: %s",
 	ModeIs:       "permission mode %s: %s",
 	Modes: [5]string{
-		"what no rule and no sandbox decides is asked",
-		"edits in the folders that are worked in are not asked",
+		"what neither a rule nor the sandbox decides is asked",
+		"edits in the workspace are made unasked, else as default",
 		"nothing is changed until you accept a plan",
 		"what would be asked is denied",
 		"nothing is asked; the danger list and rules that deny still hold",
