@@ -23,6 +23,9 @@ type script struct {
 	// Last is called when the request that will get the final text has been
 	// read, while the program waits for it.
 	Last func()
+
+	// Seen is called with the body of each request that is answered.
+	Seen func(body []byte) error
 }
 
 // A visit is one request as the server saw it.
@@ -141,6 +144,11 @@ func (a *api) answer(c net.Conn, body []byte, read time.Time) error {
 	if v.Turn == 0 {
 		var err error
 		if a.shell, v.Prompt, err = declared(body); err != nil {
+			return err
+		}
+	}
+	if a.script.Seen != nil {
+		if err := a.script.Seen(body); err != nil {
 			return err
 		}
 	}

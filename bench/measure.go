@@ -26,11 +26,16 @@ type size struct {
 	Growths int   // runs of 500 calls
 	Outputs int   // runs of each command with long output
 	Output  int64 // bytes of it
+
+	Files    int // of the tree that is searched
+	Searches int // runs of each search
+	Edits    int
+	Commands int // runs of a command in a sandbox
 }
 
 var (
-	full  = size{Starts: 41, Growths: 5, Outputs: 3, Output: 5_000_000_000}
-	small = size{Starts: 9, Growths: 1, Outputs: 1, Output: 500_000_000}
+	full  = size{Starts: 41, Growths: 5, Outputs: 3, Output: 5_000_000_000, Files: 100_000, Searches: 15, Edits: 41, Commands: 101}
+	small = size{Starts: 9, Growths: 1, Outputs: 1, Output: 500_000_000, Files: 20_000, Searches: 5, Edits: 9, Commands: 31}
 )
 
 // The limits. Ratios are to the floor unless the name says otherwise.
@@ -40,9 +45,11 @@ const (
 	limitBinary = 15 // MB
 	limitGap    = 1.3
 	limitGrowth = 1.3 // to its own turn 20
-	limitPrompt = 500 // bytes
-	limitHeld   = 10  // MB more than when printing nothing
-	limitPipe   = 2   // to the command piped into cat
+	limitSeed   = 500 // bytes
+	limitPrompt = 5500
+	limitBill   = 5000 // tokens
+	limitHeld   = 10   // MB more than when printing nothing
+	limitPipe   = 2    // to the command piped into cat
 )
 
 // timeout ends a run that hangs.
@@ -51,7 +58,11 @@ const timeout = 5 * time.Minute
 type bench struct {
 	size        size
 	ours, floor program
+	missing     []string // what could not be measured here, and why
 }
+
+// miss notes that something cannot be measured on this machine.
+func (b *bench) miss(what string) { b.missing = append(b.missing, what) }
 
 var parts = []struct {
 	name string
@@ -61,32 +72,35 @@ var parts = []struct {
 	{"growth", (*bench).growth},
 	{"prompt", (*bench).prompt},
 	{"output", (*bench).output},
+	{"search", (*bench).search},
+	{"edit", (*bench).edit},
+	{"sandbox", (*bench).sandbox},
 }
 
-func known(part string) bool {
+func names() (out []string) {
 	for _, p := range parts {
-		if p.name == part {
-			return true
-		}
+		out = append(out, p.name)
 	}
-	return part == ""
+	return out
 }
+
+func known(part string) bool { return part == "" || slices.Contains(names(), part) }
 
 // unconfined are the flags of oneloop: the floor has no sandbox either, and
-// asks for nothing. What a sandbox adds to a command is a benchmark of package
-// workspace.
+// asks for nothing. What a sandbox adds to a command is a figure of its own.
 var unconfined = []string{"--sandbox", "none", "--permission-mode", "bypassPermissions", "-p"}
 
-// measure returns the figures it got, also with an error.
-func measure(ctx context.Context, o options) (figures []figure, err error) {
+// measure returns the figures it got, also with an error, and what could not
+// be measured on this machine.
+func measure(ctx context.Context, o options) (figures []figure, missing []string, err error) {
 	dir, err := os.MkdirTemp("", "bench-bin-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{size: o.size}
 	if b.floor, err = build(ctx, dir, "floor", "oneloop/bench/floor"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.Program == "" {
 		b.ours, err = build(ctx, dir, "oneloop", "oneloop/cmd/oneloop", unconfined...)
@@ -94,7 +108,7 @@ func measure(ctx context.Context, o options) (figures []figure, err error) {
 		b.ours, err = program{Name: "oneloop", Path: o.Program, Args: unconfined}.measured()
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var errs []error
 	for _, p := range parts {
@@ -108,7 +122,7 @@ func measure(ctx context.Context, o options) (figures []figure, err error) {
 			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
 		}
 	}
-	return figures, errors.Join(errs...)
+	return figures, b.missing, errors.Join(errs...)
 }
 
 // both plays the script n times with each program, by turns.
@@ -168,7 +182,8 @@ func (b *bench) growth(ctx context.Context) ([]figure, error) {
 	return append([]figure{f}, memory("peak memory, 505 calls of 1 kB", ours, floor)...), nil
 }
 
-// prompt measures what the smallest set of tools costs in every request.
+// prompt measures what the instructions cost: in every request, and with all
+// that is sent again over a task.
 func (b *bench) prompt(ctx context.Context) ([]figure, error) {
 	p := b.ours
 	p.Args = append([]string{"--tools", "bash"}, p.Args...)
@@ -176,8 +191,23 @@ func (b *bench) prompt(ctx context.Context) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []figure{{Name: "system prompt and tools of --tools bash", Ours: fmt.Sprintf("%d bytes", r.Prompt),
-		Value: float64(r.Prompt), Limit: limitPrompt, Unit: "bytes"}}, nil
+	bytes := func(name string, n int, limit float64) figure {
+		return figure{Name: name, Ours: fmt.Sprintf("%d bytes", n), Value: float64(n), Limit: limit, Unit: "bytes"}
+	}
+	figures := []figure{bytes("system prompt and tools of --tools bash", r.Prompt, limitSeed)}
+
+	var paid bill
+	twenty := script{Turns: 20, Command: nothing, Seen: paid.add}
+	p.Args = []string{"-p"} // in the sandbox, of which the prompt tells
+	if r, err = limited(ctx, p, twenty); err != nil {
+		b.miss(fmt.Sprintf("the prompt that tells of the sandbox, in its place that of --sandbox none: %v", err))
+		paid = bill{}
+		if r, err = limited(ctx, b.ours, twenty); err != nil {
+			return figures, err
+		}
+	}
+	return append(figures, bytes("system prompt and tools", r.Prompt, limitPrompt),
+		figure{Name: "bill of 20 turns", Ours: fmt.Sprintf("%.0f tokens", paid.total), Value: paid.total, Limit: limitBill, Unit: "tokens"}), nil
 }
 
 // output measures commands that print more than anyone can keep.

@@ -15,16 +15,9 @@ import (
 	"oneloop/workspace"
 )
 
-// scrap is a folder to be removed at the end of a run.
-var scrap string
-
 func TestMain(m *testing.M) {
 	workspace.Helper()
-	code := m.Run()
-	if scrap != "" {
-		os.RemoveAll(scrap)
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 func open(t testing.TB, opts workspace.LocalOptions) *workspace.LocalWorkspace {
