@@ -97,6 +97,10 @@ func TestEveryTypeHasTheSchemaOfTheJSONItReads(t *testing.T) {
 			d int
 		}{d: 1}, `{"type":"object","properties":{"-":{"type":"integer"},"c\u0026d":{"type":"integer","description":"a = b"}},"required":["-"],"additionalProperties":false}`,
 			[]string{`{"-":1}`, `{"-":1,"c&d":2}`}, []string{`{"A":1,"-":1}`, `{"-":1,"d":1}`}},
+		{struct {
+			Tagged `json:"t"`
+		}{}, `{"type":"object","properties":{"t":{"type":"object","properties":{"B":{"type":"string"}},"required":["B"],"additionalProperties":false}},"required":["t"],"additionalProperties":false}`,
+			[]string{`{"t":{"B":""}}`}, []string{`{"B":""}`}},
 		// A of the outer struct hides the others, B with a tag the one without.
 		{struct {
 			*Deep
@@ -123,6 +127,8 @@ func TestEveryTypeHasTheSchemaOfTheJSONItReads(t *testing.T) {
 		for _, in := range c.wrong {
 			if err := check([]byte(in)); err == nil {
 				t.Errorf("%T takes %s", c.of, in)
+			} else if strings.Contains(err.Error(), "Go ") || strings.Contains(err.Error(), "*") {
+				t.Errorf("%T: %s: %v speaks Go", c.of, in, err)
 			}
 		}
 	}
@@ -138,8 +144,8 @@ type nested struct {
 
 func TestATypeWithoutJSONIsRefusedWithTheFieldThatHasNone(t *testing.T) {
 	type self *self
-	type own struct {
-		*own
+	type Own struct {
+		*Own
 		X int
 	}
 	for _, c := range []struct {
@@ -148,7 +154,7 @@ func TestATypeWithoutJSONIsRefusedWithTheFieldThatHasNone(t *testing.T) {
 	}{
 		{ring{}, "field Next: tool_test.ring holds itself"},
 		{self(nil), "holds itself"},
-		{own{}, "field own: "},
+		{Own{}, "field Own: it is embedded in itself"},
 		{nested{}, "field in: field C: JSON has no form for a chan int"},
 		{struct{ F func() }{}, "field F: JSON has no form for a func()"},
 		{[]complex64{}, "complex64"},
