@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -42,9 +43,10 @@ type Run func(ctx context.Context, t Task, emit func(oneloop.Event)) (answer str
 
 // Options make a [Broker].
 type Options struct {
-	Tree *Tree  // shared by all agents of one run; nil: one with the default limits
-	Root string // the workspace; a subtask's folder lies in it
-	Link string // a folder that is put first on the PATH of commands, see [Link]; empty: PATH stays
+	Tree *Tree    // shared by all agents of one run; nil: one with the default limits
+	Root string   // the workspace; a subtask's folder lies in it
+	Dirs []string // or in one of its further folders
+	Link string   // a folder that is put first on the PATH of commands, see [Link]; empty: PATH stays
 	Run  Run
 
 	// Exit turns the error a child ended with into the client's exit code.
@@ -167,7 +169,7 @@ func (j *job) serve(s *stream, theirs string) {
 	defer seat.leave()
 	t, err := j.readTask(s)
 	if err == nil {
-		t.Dir, err = inside(j.broker.Root, t.Dir)
+		t.Dir, err = inside(t.Dir, j.broker.Root, j.broker.Dirs...)
 	}
 	if err != nil {
 		if usage := new(usageError); errors.As(err, &usage) {
@@ -327,10 +329,14 @@ func (j *job) readTask(s *stream) (Task, error) {
 var tooLarge = fmt.Sprintf("prompt and piped input together are over %d MiB; put the data into a file and name the file in the prompt", MaxTask>>20)
 
 // inside returns dir without symlinks if it is a folder in the workspace.
-func inside(root, dir string) (string, error) {
-	real, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return "", fmt.Errorf("resolve the workspace: %w", err)
+func inside(dir, root string, more ...string) (string, error) {
+	var roots []string
+	for _, name := range append([]string{root}, more...) {
+		real, err := filepath.EvalSymlinks(name)
+		if err != nil {
+			return "", fmt.Errorf("resolve the workspace: %w", err)
+		}
+		roots = append(roots, real)
 	}
 	refused := &usageError{fmt.Sprintf("the folder %s is not in the workspace %s; change into the workspace first", dir, root)}
 	if !filepath.IsAbs(dir) {
@@ -340,8 +346,10 @@ func inside(root, dir string) (string, error) {
 	if err != nil {
 		return "", &usageError{fmt.Sprintf("the folder %s cannot be reached: %v", dir, err)}
 	}
-	rel, err := filepath.Rel(real, to)
-	if err != nil || !filepath.IsLocal(rel) {
+	if !slices.ContainsFunc(roots, func(real string) bool {
+		rel, err := filepath.Rel(real, to)
+		return err == nil && filepath.IsLocal(rel)
+	}) {
 		return "", refused
 	}
 	if info, err := os.Stat(to); err != nil || !info.IsDir() {

@@ -159,7 +159,7 @@ func (p *program) hooks(s spec, ws workspace.Workspace, a *agent) (*policy.Hooks
 		return h, nil
 	}
 	var err error
-	h.Unconfined, err = workspace.Local(a.dir, workspace.LocalOptions{Secrets: p.settings.Secrets(), Dirs: p.settings.Dirs})
+	h.Unconfined, err = workspace.Local(a.dir, workspace.LocalOptions{Secrets: p.settings.Secrets(), Dirs: p.besides(a.dir)})
 	return h, err
 }
 
@@ -189,10 +189,10 @@ func (a *agent) moments(parent *agent, s *session.Session) {
 // the user has said otherwise.
 func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 	if p.settings.Sandbox == "none" {
-		return workspace.Local(dir, workspace.LocalOptions{Secrets: p.settings.Secrets(), Dirs: p.settings.Dirs})
+		return workspace.Local(dir, workspace.LocalOptions{Secrets: p.settings.Secrets(), Dirs: p.besides(dir)})
 	}
 	opts := workspace.SandboxOptions{
-		Secrets: p.settings.Secrets(), Dirs: p.settings.Dirs, State: p.settings.StateDir, Cache: p.cache(dir),
+		Secrets: p.settings.Secrets(), Dirs: p.besides(dir), State: p.settings.StateDir, Cache: p.cache(dir),
 		Show: []string{a.scratch}, // long outputs, and the link to this program
 	}
 	if self, err := os.Executable(); err == nil {
@@ -279,13 +279,14 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 	a.private = sync.OnceValues(func() (string, error) { return private(a.scratch) })
 	broker := sync.OnceValues(func() (*team.Broker, error) {
 		link, err := a.private()
-		return team.NewBroker(team.Options{Root: a.dir, Link: link, Run: p.child(a), Exit: exitCode}), err
+		return team.NewBroker(team.Options{Root: a.dir, Dirs: p.settings.Dirs, Link: link, Run: p.child(a), Exit: exitCode}), err
 	})
 	var said, refused, shown sync.Once
 	return func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (func(), error) {
 		b, err := broker()
+		var none error
 		if a.box != nil {
-			if none := a.box.Prepare(); none != nil {
+			if none = a.box.Prepare(); none != nil {
 				refused.Do(func() { emit(oneloop.Notice{Text: none.Error() + ". " + p.words.SandboxMissing}) })
 			}
 		}
@@ -294,7 +295,9 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 				emit(oneloop.Notice{Text: fmt.Sprintf("%v. Commands run all the same: what is too long to show is lost, and a subtask needs oneloop on the PATH.", err)})
 			})
 		}
-		shown.Do(func() { emit(p.boundary(a.ws)) })
+		if none == nil {
+			shown.Do(func() { emit(p.boundary(a.ws)) })
+		}
 		return b.Attach(ctx, call, emit, cmd, clock)
 	}, nil
 }
@@ -423,6 +426,7 @@ func (p *program) child(parent *agent) team.Run {
 		}
 		defer a.Close()
 		var said answer
+		a.hear.Store(&emit)
 		err = a.Turn(ctx, func(e oneloop.Event) {
 			said.hear(e)
 			emit(e)

@@ -500,16 +500,22 @@ func TestAMessageWhoseContentIsOneStringIsItsText(t *testing.T) {
 func TestTheDefaultToolsAndPromptAreSmall(t *testing.T) {
 	p := newProduct(t, say("ok"))
 	p.done("go on")
+	p.smallPrompt(1, 5500)
+}
+
+// smallPrompt fails when system prompt and tools of a request are larger.
+func (p *product) smallPrompt(n, most int) {
+	p.t.Helper()
 	var sent struct {
 		System json.RawMessage `json:"system"`
 		Tools  json.RawMessage `json:"tools"`
 	}
-	if err := json.Unmarshal(p.request(1).Body, &sent); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal(p.request(n).Body, &sent); err != nil {
+		p.t.Fatal(err)
 	}
-	if n := len(sent.System) + len(sent.Tools); n > 5500 {
-		t.Errorf("%d bytes", n)
+	if size := len(sent.System) + len(sent.Tools); size > most {
+		p.t.Errorf("%d bytes", size)
 	} else {
-		t.Logf("%d bytes", n)
+		p.t.Logf("%d bytes", size)
 	}
 }

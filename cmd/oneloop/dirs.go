@@ -5,8 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
+
+// besides are the further folders of a workspace in dir.
+func (p *program) besides(dir string) []string {
+	return slices.DeleteFunc(slices.Clone(p.settings.Dirs), func(d string) bool { return d == dir })
+}
 
 // addDirs are the folders of --add-dir, absolute. As those of any program they
 // are seen from where it was started; ~ is for whoever writes --add-dir=~/x,

@@ -109,7 +109,7 @@ func (c *conversation) permissions() string {
 		wrong = slices.DeleteFunc(wrong, func(p policy.Problem) bool {
 			same := p.File == r.File && p.Tier == r.Tier.String() && p.Rule == r.Text
 			if same {
-				lines = append(lines, "         "+p.Text)
+				lines = append(lines, "         "+judge.Visible(p.Text))
 			}
 			return same
 		})
@@ -118,7 +118,7 @@ func (c *conversation) permissions() string {
 		lines = append(lines, w.RulesOther)
 	}
 	for _, p := range wrong {
-		lines = append(lines, fmt.Sprintf("  %-5s  %s  (%s)", p.Tier, judge.Visible(p.Rule), p.File), "         "+p.Text)
+		lines = append(lines, fmt.Sprintf("  %-5s  %s  (%s)", p.Tier, judge.Visible(p.Rule), p.File), "         "+judge.Visible(p.Text))
 	}
 	rest := w.RulesElse
 	if c.agent.box == nil {

@@ -37,6 +37,7 @@ func TestTheModelAsksAndHearsWhatThePersonChose(t *testing.T) {
 	c.answers("2\r", "one ␛[2Jfile")
 	c.answers("3 1\r", "[2/2] Which systems?")
 	c.sees("thank you")
+	p.smallPrompt(1, 5500) // this is the largest default set
 	contains(t, p.result(2, "t1"), "The user chose: Postgres.", "The user chose: Windows; Linux.")
 	c.types("\x04")
 	c.ends()

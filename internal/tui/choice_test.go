@@ -165,6 +165,9 @@ func TestAPermissionSaysWhereItRunsAndWhereTheRuleGoes(t *testing.T) {
 			t.Errorf("%s is %s", in, s)
 		}
 	}
+	if s := chinese.title(oneloop.Question{Kind: "choice", Title: "Read this?"}); s != "Read this?" {
+		t.Errorf("what the model asks became %s", s)
+	}
 	call := &oneloop.ToolUse{Name: "Deploy"}
 	for title, want := range map[string]string{"Run this command?": "运行这条命令？", "Run Deploy?": "运行 Deploy？", "other": "other"} {
 		if s := chinese.title(oneloop.Question{Kind: "tool", Title: title, Call: call}); s != want {
