@@ -22,11 +22,11 @@ demo: build
 
 test:
 	@.ci/need bash git gcc
-	@.ci/need rg curl python3 || echo 'NOT RUN without these: search against rg, the proxy of the sandbox, some attacks on it'
+	@.ci/need rg curl python3 bwrap || echo 'NOT RUN without these: search against rg, the proxy of the sandbox, some attacks on it, its backend bwrap'
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
 
 soak:
-	@.ci/need bash git gcc rg curl python3
+	@.ci/need bash git gcc rg curl python3 bwrap
 	ONELOOP_SOAK=1 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 90m ./...
 
 bench: build

@@ -12,10 +12,17 @@ import (
 const (
 	// BackendNS has namespaces of its own: files, processes and network.
 	BackendNS = "ns"
+	// BackendBwrap has the same, made by the program bubblewrap for each
+	// command, where the system lets that do it and not others. See
+	// [SandboxStatus.Weaker].
+	BackendBwrap = "bwrap"
 	// BackendLL has Landlock and a filter of system calls only. See
 	// [SandboxStatus.Weaker].
 	BackendLL = "ll"
 )
+
+// Backends names all of them, the strongest first.
+func Backends() []string { return []string{BackendNS, BackendBwrap, BackendLL} }
 
 // weakerLL is what the fence of Landlock cannot do.
 var weakerLL = []string{
@@ -25,6 +32,13 @@ var weakerLL = []string{
 	"other processes are seen, and what a command started outlives a killed agent",
 	"processes, memory together and disk are not limited",
 	"hidden folders can be listed, their files not read",
+}
+
+// weakerBwrap is what namespaces made for each command cannot do.
+var weakerBwrap = []string{
+	"each command has a loopback of its own: a server one command runs is not reached by others",
+	"protected names that are symbolic links can be changed; those of git are put back after the command",
+	"the number of processes is not limited by the kernel; commands with too many are ended a moment later",
 }
 
 // SandboxOptions are the settings of [Sandboxed]. The zero value confines

@@ -27,9 +27,13 @@ import (
 //go:embed testdata/attacks.md
 var attackText string
 
-type attack struct{ id, title, command, escaped, beyond, control string }
+// attack has in beyond, by backend, why that does not stop it.
+type attack struct {
+	id, title, command, escaped, control string
+	beyond                               map[string]string
+}
 
-var attackForm = regexp.MustCompile("(?s)^(\\w+) ([^\n]+)\n```bash\n(.*?)\n```\nescaped: `([^\n]+)`\n(?:beyond ll: ([^\n]+)\n)?(?:control: ([^\n]+)\n)?\\s*$")
+var attackForm = regexp.MustCompile("(?s)^(\\w+) ([^\n]+)\n```bash\n(.*?)\n```\nescaped: `([^\n]+)`\n(?:beyond bwrap: ([^\n]+)\n)?(?:beyond ll: ([^\n]+)\n)?(?:control: ([^\n]+)\n)?\\s*$")
 
 func attacks(t *testing.T) []attack {
 	t.Helper()
@@ -39,7 +43,7 @@ func attacks(t *testing.T) []attack {
 		if m == nil {
 			t.Fatalf("an attack has another form than the others:\n%s", part)
 		}
-		list = append(list, attack{m[1], m[2], m[3], m[4], m[5], m[6]})
+		list = append(list, attack{m[1], m[2], m[3], m[4], m[7], map[string]string{workspace.BackendBwrap: m[5], workspace.BackendLL: m[6]}})
 	}
 	if len(list) < 50 {
 		t.Fatalf("%d attacks were read", len(list))
@@ -52,16 +56,22 @@ var attackLimits = workspace.SandboxLimits{Processes: 400, Memory: 1 << 30, Proc
 
 func TestSandboxStopsEveryAttack(t *testing.T) { stopsAttacks(t, workspace.BackendNS) }
 
+func TestSandboxOfBubblewrapStopsMostAttacks(t *testing.T) {
+	needBwrap(t)
+	stopsAttacks(t, workspace.BackendBwrap)
+}
+
 func TestSandboxOfLandlockStopsMostAttacks(t *testing.T) { stopsAttacks(t, workspace.BackendLL) }
 
 func stopsAttacks(t *testing.T, backend string) {
 	kit := attackKit(t)
 	for _, a := range attacks(t) {
 		t.Run(a.id, func(t *testing.T) {
-			if backend == workspace.BackendNS {
-				t.Parallel() // elsewhere an orphan may belong to any that runs
-			} else if a.beyond != "" {
-				t.Skip(a.beyond)
+			if a.beyond[backend] != "" {
+				t.Skip(a.beyond[backend])
+			}
+			if backend != workspace.BackendLL {
+				t.Parallel() // there an orphan may belong to any that runs
 			}
 			f := newField(t, kit)
 			w := sandboxAt(t, f.ws, workspace.SandboxOptions{
@@ -373,16 +383,21 @@ func TestTheTableOfAttacksInTheDocumentationIsThatOfTheTests(t *testing.T) {
 		t.Fatal("the page has no place for the table")
 	}
 	var table strings.Builder
-	table.WriteString("| | attack | without | `ns` | `ll` |\n|---|---|---|---|---|\n")
+	table.WriteString("| | attack | without | `ns` | `bwrap` | `ll` |\n|---|---|---|---|---|---|\n")
 	for _, a := range attacks(t) {
-		without, fence := "succeeds", "stopped"
+		without := "succeeds"
 		if a.control != "" {
 			without = "not tried: " + a.control
 		}
-		if a.beyond != "" {
-			fence = "not stopped: " + a.beyond
+		fmt.Fprintf(&table, "| %s | %s | %s |", a.id, a.title, without)
+		for _, backend := range workspace.Backends() {
+			if a.beyond[backend] == "" {
+				table.WriteString(" stopped |")
+				continue
+			}
+			fmt.Fprintf(&table, " not stopped: %s |", a.beyond[backend])
 		}
-		fmt.Fprintf(&table, "| %s | %s | %s | stopped | %s |\n", a.id, a.title, without, fence)
+		table.WriteString("\n")
 	}
 	want := head + begin + table.String() + end + tail
 	if os.Getenv("WORKSPACE_TEST_DOCS") != "" {

@@ -95,7 +95,8 @@ type guards struct {
 	names map[string][]string // for each root, besides those of git
 	git   string              // a root that is itself a git folder; empty: there is none
 
-	wire tripwire
+	wire  tripwire
+	links bool // names that are symbolic links are not mounted, only watched
 
 	mu    sync.Mutex
 	list  *list
@@ -160,6 +161,9 @@ func (g *guards) take() (mounts []confine.Guard, release func() []string, err er
 	if err := t.make(); err != nil {
 		g.drop(t.standIns)
 		return nil, nil, fmt.Errorf("protect files: %w", err)
+	}
+	if g.links {
+		t.repositories = nil
 	}
 	g.wire.set(t.repositories)
 	return t.mounts, func() []string { return append(g.release(t.standIns), g.wire.check()...) }, nil

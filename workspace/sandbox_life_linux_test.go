@@ -63,10 +63,12 @@ func TestSandboxKeepsTemporaryFilesBetweenCommands(t *testing.T) {
 }
 
 // TestSandboxEndsWithTheAgent kills an agent that has no chance to clear up.
-func TestSandboxEndsWithTheAgent(t *testing.T) {
+func TestSandboxEndsWithTheAgent(t *testing.T) { inNamespaces(t, endsWithTheAgent) }
+
+func endsWithTheAgent(t *testing.T, backend string) {
 	root, state := t.TempDir(), t.TempDir()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), "WORKSPACE_TEST_JOB=sandbox", "ROOT="+root, "STATE="+state)
+	cmd.Env = append(os.Environ(), "WORKSPACE_TEST_JOB=sandbox", "BACKEND="+backend, "ROOT="+root, "STATE="+state)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +114,7 @@ var jobs = map[string]func() error{"sandbox": sandboxJob, "nested": nestedJob}
 
 // sandboxJob is the agent that is killed.
 func sandboxJob() error {
-	w, err := workspace.Sandboxed(os.Getenv("ROOT"), workspace.SandboxOptions{State: os.Getenv("STATE")})
+	w, err := workspace.Sandboxed(os.Getenv("ROOT"), workspace.SandboxOptions{State: os.Getenv("STATE"), Backend: os.Getenv("BACKEND")})
 	if err != nil {
 		return err
 	}
@@ -269,7 +271,11 @@ func TestSandboxThatDoesNotWorkRunsNothing(t *testing.T) {
 }
 
 func TestSandboxProtectsWhatIsThereAndWhatIsNot(t *testing.T) {
-	w := sandbox(t, workspace.SandboxOptions{Protect: []string{"deep/er/rules"}})
+	inNamespaces(t, protectsWhatIsThereAndWhatIsNot)
+}
+
+func protectsWhatIsThereAndWhatIsNot(t *testing.T, backend string) {
+	w := sandbox(t, workspace.SandboxOptions{Backend: backend, Protect: []string{"deep/er/rules"}})
 	root := w.Describe().Root
 	for name, text := range map[string]string{".vscode/settings.json": "mine", ".envrc": "mine"} {
 		path := filepath.Join(root, name)
@@ -299,6 +305,10 @@ func TestSandboxProtectsWhatIsThereAndWhatIsNot(t *testing.T) {
 }
 
 func TestSandboxOfAWorktreeCommitsAndProtectsWhatIsShared(t *testing.T) {
+	inNamespaces(t, ofAWorktreeCommitsAndProtectsWhatIsShared)
+}
+
+func ofAWorktreeCommitsAndProtectsWhatIsShared(t *testing.T, backend string) {
 	base := t.TempDir()
 	setup := exec.Command("bash", "-c", "git init -q main && cd main && git config user.name a && git config user.email b && git commit -q --allow-empty -m one && "+
 		"git worktree add -q ../tree && mkdir ../liar && cp ../tree/.git ../liar/.git")
@@ -307,7 +317,7 @@ func TestSandboxOfAWorktreeCommitsAndProtectsWhatIsShared(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "GIT_CONFIG_NOSYSTEM=1"}
-	w := sandboxAt(t, filepath.Join(base, "tree"), workspace.SandboxOptions{Env: env, Show: []string{base}})
+	w := sandboxAt(t, filepath.Join(base, "tree"), workspace.SandboxOptions{Backend: backend, Env: env, Show: []string{base}})
 	if out, exit := bash(t, w, 10*time.Second, "echo x > file && git add file && git commit -q -m two && git log --oneline | wc -l && git status --porcelain"); exit.Code != 0 || out != "2\n" {
 		t.Errorf("%+v: %s", exit, out)
 	}
@@ -328,14 +338,16 @@ func TestSandboxOfAWorktreeCommitsAndProtectsWhatIsShared(t *testing.T) {
 			t.Errorf("%s was left", name)
 		}
 	}
-	liar := sandboxAt(t, filepath.Join(base, "liar"), workspace.SandboxOptions{Env: env, Show: []string{base}})
+	liar := sandboxAt(t, filepath.Join(base, "liar"), workspace.SandboxOptions{Backend: backend, Env: env, Show: []string{base}})
 	if out, exit := bash(t, liar, 10*time.Second, "echo x > ../main/.git/new"); exit.Code == 0 {
 		t.Errorf("a folder that only says it is a worktree writes the repository: %s", out)
 	}
 }
 
-func TestSandboxCanBeReadOnly(t *testing.T) {
-	w := sandbox(t, workspace.SandboxOptions{Dirs: []string{t.TempDir()}})
+func TestSandboxCanBeReadOnly(t *testing.T) { inNamespaces(t, canBeReadOnly) }
+
+func canBeReadOnly(t *testing.T, backend string) {
+	w := sandbox(t, workspace.SandboxOptions{Backend: backend, Dirs: []string{t.TempDir()}})
 	bash(t, w, 10*time.Second, "echo text > file; mkdir sub")
 	out, _ := bash(t, w.ReadOnly(), 10*time.Second, "cat file; echo x > file; echo x > new; rm file; echo x > sub/new; echo x > "+w.Describe().Dirs[0]+"/new; echo x > /tmp/new && cat /tmp/new; ls -A")
 	if strings.Count(out, "Read-only file system") != 5 || !strings.HasPrefix(out, "text\n") || !strings.HasSuffix(out, "x\nfile\nsub\n") {

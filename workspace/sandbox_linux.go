@@ -39,9 +39,10 @@ type SandboxWorkspace struct {
 	holder    *confine.Holder
 	ident     fs.FileInfo // of the root, when the holder started
 	proxy     *proxy
+	wrap      *confine.Wrapper
 	layerLock *os.File // nil: there are no layers
 	fenced    []string // what commands in a fence may change; nil where there is none
-	tmp       string   // their temporary folder, when it is ours to remove
+	tmp       string   // a folder for temporary files, when it is ours to remove
 	placed    []string // variables that are known once the sandbox has started
 	status    SandboxStatus
 	fault     error // why none works; it is not tried again
@@ -197,6 +198,10 @@ func (w *SandboxWorkspace) end() error {
 		err = w.holder.Close()
 		w.holder = nil
 	}
+	if w.wrap != nil {
+		w.wrap.Close()
+		w.wrap = nil
+	}
 	if w.proxy != nil {
 		w.proxy.close()
 		w.proxy = nil
@@ -218,10 +223,13 @@ var errClosed = errors.New("the workspace is closed")
 
 // opened is a sandbox that was started.
 type opened struct {
-	holder *confine.Holder // nil where commands run in a fence
-	env    []string        // variables that are known now
-	note   string          // it is another than before
+	run  runFunc  // nil where commands run in a fence
+	env  []string // variables that are known now
+	note string   // it is another than before
 }
+
+// runFunc starts a command in a sandbox.
+type runFunc func(confine.Order, []*os.File) (*confine.Command, error)
 
 // open starts the sandbox unless it is there.
 func (w *SandboxWorkspace) open() (opened, error) {
@@ -235,9 +243,11 @@ func (w *SandboxWorkspace) open() (opened, error) {
 		return opened{}, w.fault
 	case w.status.Backend == BackendLL:
 		return opened{env: w.placed}, nil
+	case w.status.Backend == BackendBwrap:
+		return opened{run: w.wrap.Run, env: w.placed}, nil
 	case w.holder != nil:
 		if note = w.spent(); note == "" {
-			return opened{holder: w.holder, env: w.placed}, nil
+			return opened{run: w.holder.Run, env: w.placed}, nil
 		}
 		w.end()
 	}
@@ -245,7 +255,14 @@ func (w *SandboxWorkspace) open() (opened, error) {
 		return opened{}, fmt.Errorf("%w: %s", ErrNoRoot, w.root)
 	}
 	err := w.pick()
-	return opened{w.holder, w.placed, note}, err
+	box := opened{env: w.placed, note: note}
+	switch {
+	case w.holder != nil:
+		box.run = w.holder.Run
+	case w.wrap != nil:
+		box.run = w.wrap.Run
+	}
+	return box, err
 }
 
 // pick chooses the strongest backend that works. What does not is not tried
@@ -256,7 +273,7 @@ func (w *SandboxWorkspace) pick() error {
 	for _, b := range []struct {
 		name string
 		try  func() error
-	}{{BackendNS, w.tryHolder}, {BackendLL, w.tryFence}} {
+	}{{BackendNS, w.tryHolder}, {BackendBwrap, w.tryWrap}, {BackendLL, w.tryFence}} {
 		if only := w.opts.Backend; only != "" && only != b.name || w.status.Backend != "" && w.status.Backend != b.name {
 			continue
 		}
@@ -305,29 +322,38 @@ func (w *SandboxWorkspace) writable() ([]string, error) {
 	return append(slices.Clone(w.policy.Write), actual), nil
 }
 
+// complete is the policy with what is known only when the sandbox starts.
+func (w *SandboxWorkspace) complete() (policy confine.Policy, err error) {
+	policy = w.policy
+	policy.Proxy = w.opts.Dial != nil
+	if policy.Write, err = w.writable(); err != nil {
+		return policy, err
+	}
+	for _, path := range w.opts.Show {
+		if actual, err := realPath(path); err == nil {
+			policy.Show = append(policy.Show, actual)
+		}
+	}
+	return policy, nil
+}
+
 // tryHolder starts a holder and lets the canary sing in it.
 func (w *SandboxWorkspace) tryHolder() error {
 	var err error
 	if w.ident, err = os.Stat(w.root); err != nil {
 		return err
 	}
-	policy := w.policy
-	policy.Proxy = w.opts.Dial != nil
-	if policy.Write, err = w.writable(); err != nil {
+	policy, err := w.complete()
+	if err != nil {
 		return err
 	}
 	list := stores(w.env, w.policy.Write)
 	policy.Layers, w.layerLock = w.layers(list)
-	for _, path := range w.opts.Show {
-		if actual, err := realPath(path); err == nil {
-			policy.Show = append(policy.Show, actual)
-		}
-	}
 	h, err := confine.Start(policy)
 	if err != nil {
 		return errors.Join(err, w.unlock())
 	}
-	if err := w.canary(h); err != nil {
+	if err := w.canary(h.Run); err != nil {
 		h.Close()
 		return errors.Join(err, w.unlock())
 	}
@@ -345,11 +371,11 @@ func (w *SandboxWorkspace) tryHolder() error {
 
 // canary runs a command that tries to do harm. Nothing of the user's is
 // touched by it, whether it succeeds or not.
-func (w *SandboxWorkspace) canary(h *confine.Holder) error {
+func (w *SandboxWorkspace) canary(run runFunc) error {
 	return w.bait(func(secret, port string, out *os.File) (func() error, error) {
 		order := confine.CanaryOrder(secret, w.outside(), port, w.root)
 		order.Fds = []int{1, 2}
-		c, err := h.Run(order, []*os.File{out, out})
+		c, err := run(order, []*os.File{out, out})
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@
 package workspace_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,33 @@ func TestSandboxOfLandlockKeepsTheContract(t *testing.T) {
 	looptest.Census(t)
 	looptest.TestWorkspace(t, func(t testing.TB) workspace.Workspace {
 		w := sandbox(t, workspace.SandboxOptions{Backend: workspace.BackendLL})
+		if err := w.Prepare(); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	})
+}
+
+// needBwrap skips a test, loudly, where there is no bubblewrap.
+func needBwrap(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		fmt.Fprintln(os.Stderr, t.Name()+" WAS NOT RUN: there is no bwrap (Debian: apt install bubblewrap)")
+		t.Skip("there is no bwrap")
+	}
+}
+
+// inNamespaces runs a test in each backend that has some.
+func inNamespaces(t *testing.T, test func(t *testing.T, backend string)) {
+	t.Run(workspace.BackendNS, func(t *testing.T) { test(t, workspace.BackendNS) })
+	t.Run(workspace.BackendBwrap, func(t *testing.T) { needBwrap(t); test(t, workspace.BackendBwrap) })
+}
+
+func TestSandboxOfBubblewrapKeepsTheContract(t *testing.T) {
+	needBwrap(t)
+	looptest.Census(t)
+	looptest.TestWorkspace(t, func(t testing.TB) workspace.Workspace {
+		w := sandbox(t, workspace.SandboxOptions{Backend: workspace.BackendBwrap})
 		if err := w.Prepare(); err != nil {
 			t.Fatal(err)
 		}

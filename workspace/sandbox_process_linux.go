@@ -43,10 +43,10 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 		env = mergeEnv(mergeEnv(env, box.env...), cmd.Env...)
 	}
 	order.Path, order.Argv, order.Env, order.Dir = path, cmd.Argv, env, dir
-	if box.holder == nil {
+	if box.run == nil {
 		return w.fence(ctx, cmd, order)
 	}
-	p, err := w.confined(ctx, box.holder, order, cmd)
+	p, err := w.confined(ctx, box.run, order, cmd)
 	if err == nil {
 		p.notes = notes
 		return p, nil
@@ -56,7 +56,7 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 	}
 	if dir != w.root && !isDir(dir) {
 		order.Env, order.Dir = mergeEnv(env, "PWD="+w.root), w.root
-		if p, err = w.confined(ctx, box.holder, order, cmd); err == nil {
+		if p, err = w.confined(ctx, box.run, order, cmd); err == nil {
 			p.notes = append(notes, goneNote(dir, w.root))
 			return p, nil
 		}
@@ -69,7 +69,7 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 }
 
 // confined hands a command to the holder.
-func (w *SandboxWorkspace) confined(ctx context.Context, h *confine.Holder, order confine.Order, cmd Cmd) (*sandboxProcess, error) {
+func (w *SandboxWorkspace) confined(ctx context.Context, run runFunc, order confine.Order, cmd Cmd) (*sandboxProcess, error) {
 	p := &sandboxProcess{outlet: outlet{output: cmd.Output}, ctx: ctx, limit: cmd.Limits.Time, audience: &w.audience}
 	sink, err := p.openOutput()
 	if err != nil {
@@ -93,7 +93,12 @@ func (w *SandboxWorkspace) confined(ctx context.Context, h *confine.Holder, orde
 	}
 	if err == nil {
 		w.audience.add(p)
-		if p.command, err = h.Run(order, files); err != nil {
+		if p.command, err = run(order, files); err == nil && p.command.Listener != nil {
+			if p.proxy, err = serveProxy(p.command.Listener, w.opts.Dial, w.audience.tell); err != nil {
+				p.command.Close()
+			}
+		}
+		if err != nil {
 			w.audience.drop(p)
 			p.release()
 		}
@@ -129,6 +134,7 @@ type sandboxProcess struct {
 	outlet
 	ctx      context.Context
 	command  *confine.Command
+	proxy    *proxy // of this command alone; nil: there is none
 	limit    time.Duration
 	notes    []string
 	audience *audience
@@ -142,10 +148,18 @@ type sandboxProcess struct {
 
 func (p *sandboxProcess) Pid() int { return p.command.Pid }
 
+// leave forgets the command once nothing of it is left.
+func (p *sandboxProcess) leave() {
+	p.command.Close()
+	if p.proxy != nil {
+		p.proxy.close()
+	}
+}
+
 // Wait leaves the ending to the holder: it knows the processes, and the kernel
 // ends them all with the first one.
 func (p *sandboxProcess) Wait() (Exit, error) {
-	defer p.command.Close()
+	defer p.leave()
 	var failed error // of Output
 	read := make(chan struct{})
 	go func() { failed = p.copyOutput(); close(read) }()

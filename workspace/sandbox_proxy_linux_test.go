@@ -21,6 +21,10 @@ import (
 )
 
 func TestSandboxReachesHostsThroughTheProxyOnly(t *testing.T) {
+	inNamespaces(t, reachesHostsThroughTheProxyOnly)
+}
+
+func reachesHostsThroughTheProxyOnly(t *testing.T, backend string) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed, so nothing is fetched")
 	}
@@ -32,7 +36,7 @@ func TestSandboxReachesHostsThroughTheProxyOnly(t *testing.T) {
 	t.Cleanup(server.Close)
 	var mu sync.Mutex
 	var asked []string
-	w := sandbox(t, workspace.SandboxOptions{Dial: func(ctx context.Context, network, host string, port int) (net.Conn, error) {
+	w := sandbox(t, workspace.SandboxOptions{Backend: backend, Dial: func(ctx context.Context, network, host string, port int) (net.Conn, error) {
 		mu.Lock()
 		asked = append(asked, fmt.Sprintf("%s:%d", host, port))
 		mu.Unlock()

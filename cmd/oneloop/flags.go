@@ -157,7 +157,7 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 
 var (
 	outputFormats = []string{"text", "json", "stream-json"}
-	sandboxes     = []string{"auto", workspace.BackendNS, workspace.BackendLL, "none"}
+	sandboxes     = []string{"auto", workspace.BackendNS, workspace.BackendBwrap, workspace.BackendLL, "none"}
 )
 
 // Values of flags that are numbers, as examples.

@@ -182,7 +182,7 @@ func TestABrokenSettingsFileIsNamedWithItsLine(t *testing.T) {
 		"{\"permissions\":\n{\"defaultMode\":1}}": ":2: permissions.defaultMode must be text",
 		`{"effort":"extreme"}`:                    "low, medium, high",
 		`{"permissions":{"defaultMode":"x"}}`:     "acceptEdits",
-		`{"sandbox":"magic"}`:                     "auto, ns, ll, none",
+		`{"sandbox":"magic"}`:                     "auto, ns, bwrap, ll, none",
 		`{"auth":"basic"}`:                        "x-api-key",
 		`{"model":"gpt/x"}`:                       "known: anthropic",
 	} {
@@ -211,7 +211,7 @@ func TestAWrongFlagIsAnErrorOfUsage(t *testing.T) {
 		{config.Flags{Model: "a b"}, "no model name"},
 		{config.Flags{Effort: "huge"}, "xhigh"},
 		{config.Flags{PermissionMode: "yolo"}, "bypassPermissions"},
-		{config.Flags{Sandbox: "docker"}, "auto, ns, ll, none"},
+		{config.Flags{Sandbox: "docker"}, "auto, ns, bwrap, ll, none"},
 	} {
 		w := newWorld(t)
 		w.flags = f.flags

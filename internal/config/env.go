@@ -168,10 +168,10 @@ func (l *loader) permissions() error {
 	}
 	switch box.text {
 	case "":
-	case "auto", workspace.BackendNS, workspace.BackendLL, "none":
+	case "auto", workspace.BackendNS, workspace.BackendBwrap, workspace.BackendLL, "none":
 		l.out.Sandbox = l.set("sandbox", box)
 	default:
-		return bad("%s: there is no sandbox named %q; the names are auto, ns, ll, none.", box.from, box.text)
+		return bad("%s: there is no sandbox named %q; the names are auto, ns, bwrap, ll, none.", box.from, box.text)
 	}
 	return nil
 }

@@ -35,9 +35,9 @@ Flags
   --permission-mode M    default, acceptEdits, plan, dontAsk or bypassPermissions
                          (asks nothing; the danger list holds in every mode)
   --allowed-tools RULES  allow these besides, e.g. "Bash(go test:*),Edit"
-  --sandbox M            auto (the strongest there is), ns, ll, or none: commands run
-                         with your rights, and the danger list and your rules
-                         decide which
+  --sandbox M            auto (the strongest there is), ns, bwrap, ll, or none:
+                         commands run with your rights, and the danger list and
+                         your rules decide which
   --trust                use what the folder brings along (settings, hooks, .env, …) unasked
   --trace[=FILE]         show every request and reply, or write the events to FILE
   --yes                  (demo) do not wait for Enter

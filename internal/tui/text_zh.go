@@ -34,8 +34,8 @@ var chinese = Text{
   --permission-mode 模式 default、acceptEdits、plan、dontAsk 或 bypassPermissions
                          （不再询问；危险清单在任何模式下都有效）
   --allowed-tools 规则   另外允许这些，例如 "Bash(go test:*),Edit"
-  --sandbox 方式         auto（现有最强的）、ns、ll 或 none：none 时命令以你的身份
-                         执行，由危险清单和你的规则决定哪些可以
+  --sandbox 方式         auto（现有最强的）、ns、bwrap、ll 或 none：none 时命令
+                         以你的身份执行，由危险清单和你的规则决定哪些可以
   --trust                不询问，直接使用目录自带的设置、钩子、.env 等
   --trace[=文件]         显示每个请求和回复，或把事件写入文件
   --yes                  （演示）不等回车

@@ -176,8 +176,12 @@ func (h *Holder) greet(p Policy) error {
 func (h *Holder) death(err error) error {
 	h.process.Kill()
 	<-h.ended
+	return lastWords(h.words, err)
+}
+
+func lastWords(words *os.File, err error) error {
 	text := make([]byte, 2000)
-	n, _ := h.words.ReadAt(text, 0)
+	n, _ := words.ReadAt(text, 0)
 	if n == 0 {
 		return fmt.Errorf("it ended at once: %w", err)
 	}
@@ -206,9 +210,11 @@ func (h *Holder) Close() error {
 
 // Command is a command in a holder.
 type Command struct {
-	Pid  int // of the program, in its own count
-	tell *os.File
-	buf  []byte
+	Pid      int      // of the program, in its own count
+	Listener *os.File // on its loopback, when it is not one for all commands; the caller's to close
+	tell     *os.File
+	buf      []byte
+	leave    func() // waits until its sandbox has ended; nil: that stays
 }
 
 // StepError says that a command was not started, and what could not be done.
@@ -329,4 +335,10 @@ func (c *Command) Until(t time.Time) { c.tell.SetReadDeadline(t) }
 func (c *Command) End() { c.tell.Write([]byte{orderEnd}) }
 
 // Close forgets the command. One that still runs is ended.
-func (c *Command) Close() error { return c.tell.Close() }
+func (c *Command) Close() error {
+	err := c.tell.Close()
+	if c.leave != nil {
+		c.leave()
+	}
+	return err
+}

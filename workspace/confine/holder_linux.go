@@ -38,6 +38,9 @@ func Helper() {
 	case canaryName:
 		syscall.Exit(sing())
 	}
+	if isWrapped() {
+		syscall.Exit(becomeWrapped())
+	}
 }
 
 type holder struct {
@@ -46,6 +49,7 @@ type holder struct {
 	null    int
 	ruleset int // -1: no Landlock
 	filter  []unix.SockFilter
+	wrapped bool // bwrap has made the view, for one command
 
 	listener []int // for the agent, when there is one
 }
@@ -89,7 +93,7 @@ func (h *holder) open() error {
 		return err
 	}
 	if h.policy.Proxy {
-		if err := h.listen(); err != nil {
+		if err := h.listen(0); err != nil {
 			return fmt.Errorf("make the listener of the proxy: %w", err)
 		}
 	}
@@ -102,15 +106,8 @@ func (h *holder) open() error {
 		return fmt.Errorf("open /dev/null: %w", err)
 	}
 	h.filter = filter(true)
-	h.ruleset = -1
-	h.facts.Landlock = landlockVersion()
-	if h.facts.Landlock == 0 {
-		h.facts.Weaker = append(h.facts.Weaker, "no Landlock in this kernel: one line of defence less around the read-only files")
-	} else {
-		write := append([]string{"/tmp", "/var/tmp", "/dev"}, h.policy.Write...)
-		if h.ruleset, err = fence(h.facts.Landlock, []string{"/"}, nil, write); err != nil {
-			return err
-		}
+	if err := h.makeRules(); err != nil {
+		return err
 	}
 	h.facts.PidMax = ownPidMax()
 	if !h.facts.PidMax && os.Geteuid() == 0 {
@@ -119,15 +116,31 @@ func (h *holder) open() error {
 	return nil
 }
 
+// makeRules makes the rules of Landlock, where there is one.
+func (h *holder) makeRules() (err error) {
+	h.ruleset = -1
+	h.facts.Landlock = landlockVersion()
+	if h.facts.Landlock == 0 {
+		h.facts.Weaker = append(h.facts.Weaker, WithoutLandlock)
+		return nil
+	}
+	write := append([]string{"/tmp", "/var/tmp", "/dev"}, h.policy.Write...)
+	h.ruleset, err = fence(h.facts.Landlock, []string{"/"}, nil, write)
+	return err
+}
+
+// WithoutLandlock is what is weaker where the kernel has none.
+const WithoutLandlock = "no Landlock in this kernel: one line of defence less around the read-only files"
+
 // listen makes the listener that the agent serves: what is connected to
-// inside is accepted outside.
-func (h *holder) listen() error {
+// inside is accepted outside. Port 0 is any that is free.
+func (h *holder) listen(port int) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	h.listener = []int{fd}
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return err
 	}
 	if err := unix.Listen(fd, 128); err != nil {
@@ -148,6 +161,9 @@ func (h *holder) serve(o Order, fds []int) {
 	}
 	tell := fds[0]
 	r := &running{order: o, tell: os.NewFile(uintptr(tell), "command"), gone: make(chan struct{}), dirs: h.policy.Write, count: !h.facts.PidMax}
+	if r.kill = func() { unix.Kill(r.pid, unix.SIGKILL) }; h.wrapped {
+		r.kill = r.endAll
+	}
 	defer r.tell.Close()
 	err := h.start(r, fds)
 	closeAll(fds[1:])
@@ -186,11 +202,11 @@ func (h *holder) start(r *running, fds []int) error {
 	if err != nil {
 		return err
 	}
-	r.first = child{
-		flags:   unix.CLONE_NEWPID | unix.CLONE_NEWNS,
-		init:    h.initScript(o),
-		program: program,
-		tell:    uintptr(high[1]),
+	r.first = child{program: program, tell: uintptr(high[1])}
+	if h.wrapped {
+		r.first.init = h.innerScript(o)
+	} else {
+		r.first.flags, r.first.init = unix.CLONE_NEWPID|unix.CLONE_NEWNS, h.initScript(o)
 	}
 	r.pid, err = r.first.start()
 	return err
@@ -205,6 +221,7 @@ type running struct {
 	count bool     // processes are counted, not limited by the kernel
 	tell  *os.File
 	gone  chan struct{} // closed when nothing is left
+	kill  func()        // ends all that it started
 }
 
 func (r *running) refuse(err error) {
@@ -263,7 +280,7 @@ func (r *running) watch(orders <-chan byte) Result {
 			return Result{Left: r.end()}
 		case <-tick:
 			if over := guard.look(); over != "" {
-				unix.Kill(r.pid, unix.SIGKILL)
+				r.kill()
 				r.wait(stuck)
 				return Result{Over: over}
 			}
@@ -286,7 +303,7 @@ func (r *running) end() []string {
 	if r.wait(grace) {
 		return names
 	}
-	unix.Kill(r.pid, unix.SIGKILL)
+	r.kill()
 	if r.wait(stuck) {
 		return names
 	}

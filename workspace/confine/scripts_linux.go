@@ -57,10 +57,13 @@ func (s *script) mountProc(pidMax bool, processes int) {
 	}
 	s.do("make /proc read-only", unix.SYS_MOUNT, nothing, proc, nothing, unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, nothing)
 	null := s.text("/dev/null")
-	for _, name := range []string{"/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/kmsg", "/proc/sched_debug", "/proc/timer_list"} {
+	for _, name := range maskedProc {
 		s.do("hide "+name, unix.SYS_MOUNT, null, s.text(name), nothing, unix.MS_BIND, nothing).orNot()
 	}
 }
+
+// maskedProc are files of /proc that tell of the whole machine.
+var maskedProc = []string{"/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/kmsg", "/proc/sched_debug", "/proc/timer_list"}
 
 // guard mounts paths onto themselves: what is a mount can
 // be neither renamed nor removed. No link is followed on the way, so that

@@ -1,0 +1,179 @@
+//go:build amd64 || arm64
+
+package confine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// wrappedName is the second word of the command line of this program when it
+// is the first process of a command by bubblewrap. bwrap gives no other first
+// word than the path, which is that of a descriptor: where this program lies
+// may not be seen inside.
+const wrappedName = "oneloop: wrapped"
+
+func wrappedPath() string { return "/proc/self/fd/" + strconv.Itoa(wrapSelf) }
+
+func isWrapped() bool {
+	return len(os.Args) == 2 && os.Args[1] == wrappedName && os.Args[0] == wrappedPath()
+}
+
+// becomeWrapped runs one command to its end, with which everything inside ends.
+func becomeWrapped() int {
+	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2)
+	h := &holder{ruleset: -1, wrapped: true}
+	var what wrapping
+	fds, err := h.openWrapped(&what)
+	greeting := hello{Facts: h.facts}
+	if err != nil {
+		greeting.Error = err.Error()
+	}
+	if send(wrapControl, greeting, h.listener...) != nil || err != nil {
+		return 1
+	}
+	closeAll(append(h.listener, wrapControl))
+	h.serve(what.Order, fds)
+	return 0
+}
+
+// openWrapped prepares the command. fds are the descriptors for reports and of
+// the command.
+func (h *holder) openWrapped(what *wrapping) (fds []int, err error) {
+	if os.Getpid() != 1 {
+		return nil, errors.New("bwrap gave it no process numbers of its own")
+	}
+	if err := unix.CloseRange(3, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("close descriptors: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("close memory: %w", err)
+	}
+	file := os.NewFile(wrapOrder, "order")
+	if err := json.NewDecoder(io.NewSectionReader(file, 0, 1<<30)).Decode(what); err != nil {
+		return nil, fmt.Errorf("read the order: %w", err)
+	}
+	h.policy = what.Policy
+	closeAll([]int{wrapOrder, wrapSelf})
+	if err := what.check(); err != nil {
+		return nil, fmt.Errorf("bwrap did not do what it was told: %w", err)
+	}
+	if h.policy.Proxy {
+		if err := h.listen(ProxyPort); err != nil {
+			return nil, fmt.Errorf("make the listener of the proxy: %w", err)
+		}
+	}
+	if h.null, err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return nil, fmt.Errorf("open /dev/null: %w", err)
+	}
+	if err := h.makeRules(); err != nil {
+		return nil, err
+	}
+	fds = []int{wrapTell}
+	for i := range what.Order.Fds {
+		fds = append(fds, wrapFiles+i)
+	}
+	return fds, nil
+}
+
+// check looks whether everything is mounted as it was meant: while bwrap
+// worked, another command may have put links in its way.
+func (what *wrapping) check() error {
+	for _, g := range what.Order.Guard {
+		if err := mounted(g.Root, g.Path, g.Kind == ReadOnly); err != nil {
+			return fmt.Errorf("protect %s: %w", g.Path, err)
+		}
+	}
+	for _, path := range what.Policy.Hide {
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		if err := mounted("/", path, true); err != nil {
+			return fmt.Errorf("hide %s: %w", path, err)
+		}
+		if !info.IsDir() && info.Size() > 0 {
+			return fmt.Errorf("hide %s: something else is there", path)
+		}
+	}
+	for _, dir := range what.Order.Frozen {
+		if err := mounted("/", dir, true); err != nil {
+			return fmt.Errorf("make %s read-only: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// mounted checks that there is a mount at a name, without following links.
+func mounted(root, name string, readOnly bool) error {
+	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for part := range strings.SplitSeq(strings.Trim(filepath.Clean(name), "/"), "/") {
+		if err != nil {
+			return err
+		}
+		var next int
+		next, err = unix.Openat(fd, part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		unix.Close(fd)
+		fd = next
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var at unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, 0, &at); err != nil {
+		return err
+	}
+	if at.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0 { // also before Linux 5.8
+		return errors.New("nothing is mounted there")
+	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil {
+		return err
+	}
+	if readOnly && fs.Flags&unix.ST_RDONLY == 0 {
+		return errors.New("it is not read-only")
+	}
+	return nil
+}
+
+// innerScript is what the process does that looks after the command: like
+// [holder.initScript], where bwrap has made the view and the filter holds
+// already.
+func (h *holder) innerScript(o Order) *script {
+	s := &script{steps: make([]step, 0, 80)}
+	s.do("keep orphans", unix.SYS_PRCTL, unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	s.do("enter "+o.Dir, unix.SYS_CHDIR, s.text(o.Dir))
+	s.limits(o.Limits)
+	s.dropRights()
+	if h.ruleset >= 0 {
+		s.do("landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(h.ruleset), 0)
+	}
+	return s
+}
+
+// endAll ends what is below the first process, again and again: it may make
+// new processes meanwhile. What is left after that ends with us.
+func (r *running) endAll() {
+	for end := time.Now().Add(stuck); time.Now().Before(end); {
+		list := descendants(r.pid)
+		for _, p := range slices.Backward(list) {
+			unix.Kill(p.pid, syscall.SIGKILL)
+		}
+		if r.wait(5 * time.Millisecond) {
+			return
+		}
+	}
+}
