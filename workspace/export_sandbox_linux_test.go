@@ -9,3 +9,18 @@ func (w *SandboxWorkspace) KillHolder() {
 	w.holder.Kill()
 	<-w.holder.Ended()
 }
+
+// Remember leaves for later programs that these backends do not work.
+func (w *SandboxWorkspace) Remember(backends ...string) (file string) {
+	for _, name := range backends {
+		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: name, Why: "operation not permitted"})
+	}
+	w.remember(nil)
+	return w.memoryFile()
+}
+
+// Mend is what is said about a backend that fails so, on a system with these
+// settings.
+func Mend(backend string, err error, settings map[string]string) string {
+	return mend(backend, err, func(path string) string { return settings[path] })
+}

@@ -250,6 +250,11 @@ func (w *LocalWorkspace) lookup(name string, env []string) (string, error) {
 	return "", fmt.Errorf("%w: no %s on PATH outside the workspace", ErrNoProgram, name)
 }
 
+// Program finds a program as commands find it, but never in the workspace.
+func (w *LocalWorkspace) Program(name string) (path string, err error) {
+	return w.lookup(name, w.env)
+}
+
 // holds reports whether path, with links followed, lies in one of the folders
 // of the workspace.
 func (w *LocalWorkspace) holds(path string) bool {

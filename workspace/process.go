@@ -196,7 +196,7 @@ func (p *outlet) copyOutput() error {
 	for total := 0; ; {
 		n, err := p.pipe.Read(buf[:])
 		if n > 0 && failed == nil {
-			_, failed = p.output.Write(buf[:n])
+			failed = p.put(buf[:n])
 		}
 		if err != nil {
 			return failed // the end, or as good as
@@ -207,6 +207,18 @@ func (p *outlet) copyOutput() error {
 			}
 		}
 	}
+}
+
+// put writes to Output. One that panics counts as one that fails: it would
+// take the program down in a goroutine that is nobody's to guard.
+func (p *outlet) put(b []byte) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("internal error: write output: %v", v)
+		}
+	}()
+	_, err = p.output.Write(b)
+	return err
 }
 
 var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}

@@ -73,6 +73,11 @@ type SandboxOptions struct {
 	// into the workspace while commands run, so that the next one can remove
 	// it after a crash. Empty: one in the system's temporary folder.
 	State string
+	// Memory is a folder of the user's in which it is kept what does not work on
+	// this system, so that later programs do not try it again until the system
+	// is started anew, or is another in what decides about it. A sandbox that is
+	// taken for that is tried all the same. Empty: nothing is kept.
+	Memory string
 	// Dial connects to a host that a command wants to reach, or says in its
 	// error, which the command is shown, why not. host is a name in lower case
 	// or an address, checked for its form only: what it stands for, and
@@ -115,6 +120,16 @@ type SandboxFailure struct {
 	Backend string
 	Why     string
 	Mend    string // what the user can do; empty: nothing is known
+	Earlier bool   // an earlier program found it out; see [SandboxOptions.Memory]
+}
+
+// SandboxTrial is what came of trying a backend.
+type SandboxTrial struct {
+	Backend string
+	Works   bool
+	Why     string   // it does not
+	Mend    string   // what the user can do about that; empty: nothing is known
+	Weaker  []string // what it does not do here that the strongest does, in words
 }
 
 // SandboxError says that commands cannot be confined, so that none is run.

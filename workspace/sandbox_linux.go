@@ -265,34 +265,6 @@ func (w *SandboxWorkspace) open() (opened, error) {
 	return box, err
 }
 
-// pick chooses the strongest backend that works. What does not is not tried
-// again: a sandbox that gets weaker on the way would surprise.
-func (w *SandboxWorkspace) pick() error {
-	var errs []error
-	w.status.Failed = nil
-	for _, b := range []struct {
-		name string
-		try  func() error
-	}{{BackendNS, w.tryHolder}, {BackendBwrap, w.tryWrap}, {BackendLL, w.tryFence}} {
-		if only := w.opts.Backend; only != "" && only != b.name || w.status.Backend != "" && w.status.Backend != b.name {
-			continue
-		}
-		err := b.try()
-		if err == nil {
-			w.status.Backend = b.name
-			return nil
-		}
-		errs = append(errs, err)
-		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: b.name, Why: err.Error(), Mend: mend(err)})
-	}
-	if len(errs) == 0 {
-		errs = []error{fmt.Errorf("there is no backend %q", w.opts.Backend)}
-	}
-	w.fault = &SandboxError{Failed: w.status.Failed, Err: errors.Join(errs...)}
-	w.status.Backend = ""
-	return w.fault
-}
-
 // spent says why a holder is of no use any more, in words for the model.
 func (w *SandboxWorkspace) spent() string {
 	select {
@@ -431,19 +403,4 @@ func (w *SandboxWorkspace) outside() string {
 		}
 	}
 	return "/"
-}
-
-// mend says what a user can do about a sandbox that does not start.
-func mend(err error) string {
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "operation not permitted"), strings.Contains(text, "permission denied"):
-		return "this system does not let a program make namespaces: in a container start it with --security-opt seccomp=unconfined, " +
-			"on Ubuntu allow them to this program with an AppArmor profile that says userns"
-	case strings.Contains(text, "no space left"), strings.Contains(text, "invalid argument"):
-		return "namespaces may be switched off: see user.max_user_namespaces"
-	case strings.Contains(text, "function not implemented"):
-		return "the kernel is older than 5.12"
-	}
-	return ""
 }

@@ -18,6 +18,12 @@ func Sandboxed(string, SandboxOptions) (*SandboxWorkspace, error) {
 	return nil, &SandboxError{Err: fmt.Errorf("%w (%s/%s); commands can only run without one", ErrNoSandbox, runtime.GOOS, runtime.GOARCH)}
 }
 
+// TrySandbox fails: this system has no sandbox.
+func TrySandbox(root string, opts SandboxOptions) ([]SandboxTrial, error) {
+	_, err := Sandboxed(root, opts)
+	return nil, err
+}
+
 // Prepare fails: there is no sandbox.
 func (w *SandboxWorkspace) Prepare() error { return &SandboxError{Err: ErrNoSandbox} }
 

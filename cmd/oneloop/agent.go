@@ -193,7 +193,8 @@ func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 	}
 	opts := workspace.SandboxOptions{
 		Secrets: p.settings.Secrets(), Dirs: p.besides(dir), State: p.settings.StateDir, Cache: p.cache(dir),
-		Show: []string{a.scratch}, // long outputs, and the link to this program
+		Memory: p.memory(),
+		Show:   []string{a.scratch}, // long outputs, and the link to this program
 	}
 	if self, err := os.Executable(); err == nil {
 		opts.Show = append(opts.Show, self)
@@ -241,15 +242,12 @@ func (a *agent) prepare() {
 // their own for each workspace, for what one of them put there may run in the
 // next. Empty: nothing outlasts the run.
 func (p *program) cache(dir string) string {
-	home := p.variable("XDG_CACHE_HOME")
-	if !filepath.IsAbs(home) {
-		if home = p.home(); home == "" {
-			return ""
-		}
-		home = filepath.Join(home, ".cache")
+	home := p.memory()
+	if home == "" {
+		return ""
 	}
 	sum := sha256.Sum256([]byte(dir))
-	return filepath.Join(home, "oneloop", fmt.Sprintf("%s-%x", filepath.Base(dir), sum[:6]))
+	return filepath.Join(home, fmt.Sprintf("%s-%x", filepath.Base(dir), sum[:6]))
 }
 
 // newID names a session: when it began, and something nobody else has.

@@ -173,8 +173,8 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 	switch {
 	case !slices.Contains(outputFormats, o.output):
 		return bad("--output-format", o.output, outputFormats...)
-	case o.json && o.command != "policy":
-		return usagef(words.FlagTogether, "--json", "policy")
+	case o.json && o.command != "policy" && o.command != "doctor":
+		return usagef(words.FlagTogether, "--json", "policy, doctor")
 	case f.Changed("sandbox") && !slices.Contains(sandboxes, o.sandbox):
 		return bad("--sandbox", o.sandbox, sandboxes...)
 	case f.Changed("max-turns") && o.maxTurns < 1:

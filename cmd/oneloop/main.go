@@ -62,6 +62,8 @@ func run(args []string) int {
 		return p.end(p.demo)
 	case opts.command == "policy":
 		return p.end(p.policy)
+	case opts.command == "doctor":
+		return p.end(p.doctor)
 	case opts.command != "":
 		return p.fail(usagef(p.words.NotYet, opts.command))
 	}

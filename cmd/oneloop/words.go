@@ -10,7 +10,7 @@ var reserved = []string{"demo", "version", "help", "completion", "sessions", "fo
 	"models", "tasks", "team", "config", "mcp", "acp", "serve", "login", "update"}
 
 // alone are the commands that take no words after them.
-var alone = []string{"demo", "version", "help"}
+var alone = []string{"demo", "version", "help", "doctor"}
 
 // here are the reserved words that this version has.
 func here(word string) bool { return slices.Contains(alone, word) }

@@ -67,6 +67,21 @@ type Text struct {
 	HintLimit       string // flag that raises it
 	HintOtherLimit  string
 
+	// The command doctor.
+	DoctorLabels    [7]string // folder, credential, model, endpoint, terminal, settings, sandbox
+	DoctorNone      string
+	DoctorNoKey     string
+	DoctorNoSandbox string
+	DoctorRead      string
+	DoctorUntrusted string
+	DoctorPicked    string // backend, what was asked for
+	DoctorWorks     string
+	DoctorFails     string // backend, why
+	DoctorWeaker    string // what is weaker
+	DoctorMend      string // what can be done
+	DoctorWell      string
+	DoctorLacks     string // what is missing
+
 	// Trust.
 	TrustTitle   string // folder
 	TrustReason  string

@@ -10,6 +10,9 @@ var english = Text{
   oneloop policy explain [--json] -- 'COMMAND'
                          what the rules decide about it; also policy lint,
                          policy test FILE
+  oneloop doctor [--json]
+                         what is found here: credential, programs, settings, and
+                         which sandbox works
   oneloop version        version and platform
   oneloop help           this screen
 
@@ -116,6 +119,20 @@ Exit code
   no model yet   oneloop demo
                  the real loop with a scripted model, no key, no cost
 `,
+
+	DoctorLabels:    [7]string{"folder", "credential", "model", "endpoint", "terminal", "settings", "sandbox"},
+	DoctorNone:      "none",
+	DoctorNoKey:     "no credential: set ANTHROPIC_API_KEY, or see what `oneloop` says without one",
+	DoctorNoSandbox: "the sandbox that is asked for does not work here, so no command would run.",
+	DoctorRead:      "used",
+	DoctorUntrusted: "not trusted, so not used",
+	DoctorPicked:    "%s (asked for: %s)",
+	DoctorWorks:     "works",
+	DoctorFails:     "%s: does not work: %s",
+	DoctorWeaker:    "weaker: %s",
+	DoctorMend:      "what helps: %s",
+	DoctorWell:      "Nothing is missing.",
+	DoctorLacks:     "Missing: %s",
 
 	TrustTitle:   "Trust what %s brings along?",
 	TrustReason:  "whoever wrote the folder wrote that too, and what it says is done with your rights; say yes only if you know who that is",

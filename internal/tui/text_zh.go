@@ -10,6 +10,8 @@ var chinese = Text{
   oneloop policy explain [--json] -- '命令'
                          规则怎样判定它；还有 policy lint 和
                          policy test 文件
+  oneloop doctor [--json]
+                         这里有什么：凭据、程序、设置，以及哪种沙箱可用
   oneloop version        版本和平台
   oneloop help           显示这一页
 
@@ -114,6 +116,20 @@ var chinese = Text{
   先看看      oneloop demo
               真实的循环加上按脚本回答的模型，不要密钥，不花钱
 `,
+
+	DoctorLabels:    [7]string{"目录", "凭据", "模型", "服务地址", "终端", "设置", "沙箱"},
+	DoctorNone:      "无",
+	DoctorNoKey:     "没有凭据：请设置 ANTHROPIC_API_KEY，或者直接运行 oneloop 看说明",
+	DoctorNoSandbox: "所要求的沙箱在这里不能用，所以不会执行任何命令。",
+	DoctorRead:      "已采用",
+	DoctorUntrusted: "未受信任，没有采用",
+	DoctorPicked:    "%s（要求：%s）",
+	DoctorWorks:     "可用",
+	DoctorFails:     "%s：不可用：%s",
+	DoctorWeaker:    "较弱：%s",
+	DoctorMend:      "解决办法：%s",
+	DoctorWell:      "什么都不缺。",
+	DoctorLacks:     "缺少：%s",
 
 	TrustTitle:   "信任 %s 自带的这些内容吗？",
 	TrustReason:  "它们和目录出自同一个人之手，并会以你的权限生效；知道是谁写的，才回答“是”",

@@ -151,7 +151,7 @@ int main(int argc, char **argv) {
 		char params[256] = {0};
 		return printf("URING %ld\n", syscall(SYS_io_uring_setup, 8, params)) < 0;
 	}
-	if (!strcmp(what, "socket")) return printf("SOCKET %d\n", socket(atoi(a), SOCK_DGRAM, 0)) < 0;
+	if (!strcmp(what, "socket")) return printf("SOCKET %d\n", socket(atoi(a), SOCK_DGRAM, atoi(b))) < 0;
 	if (!strcmp(what, "int80")) return int80();
 	if (!strcmp(what, "pty")) return pty(strtoul(a, NULL, 0));
 	if (!strcmp(what, "sti")) return printf("STI %d\n", ioctl(open(a, O_RDWR), TIOCSTI, "x")) < 0;
