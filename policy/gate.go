@@ -61,7 +61,11 @@ func IsolationOf(info workspace.Info) Isolation {
 	if info.Sandbox == "" || info.Sandbox == "none" {
 		return Isolation{}
 	}
-	return Isolation{Sandboxed: true, Text: info.Sandbox + ", no network"}
+	network := "no network"
+	if info.Network == "proxy" {
+		network = "network by rules"
+	}
+	return Isolation{Sandboxed: true, Text: info.Sandbox + ", " + network}
 }
 
 func (i Isolation) String() string {

@@ -110,7 +110,7 @@ type SandboxStatus struct {
 	Backend string   // that commands run in; empty: none was started yet, or none works
 	Weaker  []string // what it does not do here that it could, in words
 	Failed  []SandboxFailure
-	Network string   // "off", with a loopback of its own
+	Network string   // "off" or "proxy" (hosts that Dial connects to), with a loopback of its own; "none": without
 	Write   []string // folders that commands may change
 	Hidden  int      // files and folders of which they see nothing
 }

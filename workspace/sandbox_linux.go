@@ -23,7 +23,7 @@ func playPart() { confine.Helper() }
 
 // SandboxWorkspace is a [Workspace] on this machine whose commands are
 // confined by the kernel: they change the workspace, a temporary folder of
-// their own and nothing else, reach no network, see no other process, and read
+// their own and nothing else, reach only hosts that Dial connects to, see no other process, and read
 // no credentials. Everything a command started is gone when it ends, and all
 // of it when this program ends, however it does.
 //
@@ -146,7 +146,9 @@ func realPath(path string) (string, error) {
 // backend has been chosen.
 func (w *SandboxWorkspace) Describe() Info {
 	info := w.LocalWorkspace.Describe()
-	if info.Sandbox = w.Status().Backend; info.Sandbox == "" {
+	status := w.Status()
+	info.Network = status.Network
+	if info.Sandbox = status.Backend; info.Sandbox == "" {
 		info.Sandbox = "sandbox"
 	}
 	return info

@@ -85,6 +85,7 @@ type Info struct {
 	OS      string   // as in runtime.GOOS
 	Shell   string   // path of the bash that commands get; empty: there is none
 	Sandbox string   // what confines commands: "none"
+	Network string   // of a sandbox, as in [SandboxStatus]; empty: that of the machine
 }
 
 // Files are the files below the root and the further folders of a workspace.

@@ -45,6 +45,7 @@ type agent struct {
 	ready   sync.Once
 	waiting sync.WaitGroup
 	private func() (link string, err error) // makes scratch
+	net     *network
 
 	hooks *policy.Hooks
 	ends  ending
@@ -93,6 +94,11 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			return nil, &codeError{exitConfig, err}
 		}
 	}
+	a.net = &network{program: p, tell: a.tell}
+	if s.parent != nil {
+		a.net = s.parent.net
+	}
+	s.attach = a.net.attach(s.attach)
 	if s.parent != nil && s.parent.dir == s.dir {
 		a.ws = s.parent.ws
 	} else if a.ws, err = p.open(a, s.dir); err != nil {
@@ -192,7 +198,7 @@ func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 		return workspace.Local(dir, workspace.LocalOptions{Secrets: p.settings.Secrets(), Dirs: p.besides(dir)})
 	}
 	opts := workspace.SandboxOptions{
-		Secrets: p.settings.Secrets(), Dirs: p.besides(dir), State: p.settings.StateDir, Cache: p.cache(dir),
+		Secrets: p.settings.Secrets(), Dirs: p.besides(dir), State: p.settings.StateDir, Cache: p.cache(dir), Dial: a.net.dial,
 		Memory: p.memory(),
 		Show:   []string{a.scratch}, // long outputs, and the link to this program
 	}
@@ -320,6 +326,9 @@ func (a *agent) Close() error {
 	a.waiting.Wait()
 	if a.box != nil {
 		err = errors.Join(err, a.box.Close())
+	}
+	if a.net != nil && a.own {
+		a.net.flush()
 	}
 	if a.drop != nil {
 		err = errors.Join(err, a.drop())

@@ -42,13 +42,8 @@ func (w planned) Start(ctx context.Context, cmd workspace.Cmd) (workspace.Proces
 // isolation is what confines the commands of ws now.
 func (p *program) isolation(ws workspace.Workspace) policy.Isolation {
 	in := policy.IsolationOf(ws.Describe())
-	box, confined := ws.(*workspace.SandboxWorkspace)
-	if !confined {
+	if _, confined := ws.(*workspace.SandboxWorkspace); !confined {
 		return in
-	}
-	in.Text = cmp.Or(box.Status().Backend, "sandbox") + ", no network"
-	if box.Status().Network == "proxy" {
-		in.Text = cmp.Or(box.Status().Backend, "sandbox") + ", network by rules"
 	}
 	if in.ReadOnly = p.mode() == policy.Plan; in.ReadOnly {
 		in.Text += ", read-only"
@@ -161,9 +156,12 @@ func (c *conversation) sandbox() string {
 	return strings.Join(append(lines, change), "\n")
 }
 
-// hosts are those that rules allow.
+// hosts are those that rules and settings allow.
 func (a *agent) hosts() []string {
 	var list []string
+	for _, d := range a.net.settings.Network.Allowed {
+		list = append(list, d.Text)
+	}
 	for _, r := range a.rules.List() {
 		if host, ok := strings.CutPrefix(r.Text, "WebFetch(domain:"); ok && r.Tier == judge.Allow {
 			list = append(list, strings.TrimSuffix(host, ")"))

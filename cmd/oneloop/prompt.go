@@ -20,7 +20,7 @@ type profile struct {
 }
 
 // inSandbox is what the default system prompt says of a sandbox.
-const inSandbox = "\nCommands run in a sandbox: they change the folders you work in and /tmp only, and reach no network. Where it stops you, say what the user would have to do."
+const inSandbox = "\nCommands run in a sandbox: they change the folders you work in and /tmp only, and reach only hosts the user allows. Where it stops you, say what the user would have to do."
 
 // inPlan is what it says of the mode plan.
 const inPlan = "\nThe permission mode is plan: look and think, and change nothing, until the user has accepted a plan."

@@ -136,7 +136,7 @@ func TestARuleAsksAlsoWhereCommandsAreConfined(t *testing.T) {
 	p.settings(`{"permissions":{"ask":["Bash(curl:*)"]}}`)
 	c := p.converse("--permission-mode", "default")
 	c.types("go on\r")
-	c.answers("n\r", "  curl http://127.0.0.1:1/", "sandbox, no network", "why: ")
+	c.answers("n\r", "  curl http://127.0.0.1:1/", "sandbox, network by rules", "why: ")
 	c.sees("seen")
 	contains(t, p.result(2, "t1"), "the user was asked and said no")
 	c.types("\x04")
@@ -167,7 +167,7 @@ func TestPermissionsAndSandboxShowWhatIsInForce(t *testing.T) {
 		"  deny   Bash(curl:*)  ("+path+")", "  allow  Bash(curl x)  ("+path+")", "it can never decide anything: the rule Bash(curl:*)",
 		"  allow  Write(a)  ("+path+")", "it has no effect", "commands run confined", "settings.local.json")
 	c.types("/sandbox\r")
-	c.sees("commands run in: ", " sandbox, no network", "they may change: "+p.dir+", "+more, "they reach no host", "--sandbox auto, ns, ll or none")
+	c.sees("commands run in: ", " sandbox, network by rules", "they may change: "+p.dir+", "+more, "hosts that rules allow: -; others are asked", "--sandbox auto, ns, ll or none")
 	c.types("\x04")
 	c.ends()
 }
@@ -196,7 +196,7 @@ func TestInPlanCommandsLookAndTheAcceptedPlanIsCarriedOut(t *testing.T) {
 	c := p.sit(wide, "TERM=xterm", "--permission-mode", "plan", "--trace="+file)
 	c.sees("permission mode plan", "Ctrl-D")
 	c.types("go on\r")
-	c.sees("commands run in: ", ", no network, read-only")
+	c.sees("commands run in: ", ", network by rules, read-only")
 	c.answers("n look at it too\r", "Carry out this plan?", "  1. make it", "keep planning")
 	c.requested(3)
 	contains(t, p.result(2, "t1"), "what is known", "Read-only file system")

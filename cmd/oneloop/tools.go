@@ -58,10 +58,14 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	}
 	ask := a.hooks.Ask(p.ask)
 	a.rules = rules
-	gate := a.hooks.Gate(policy.GateOptions{
+	judging := policy.GateOptions{
 		Isolation: func() policy.Isolation { return p.isolation(ws) },
 		ModeNow:   p.mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: ask, Keep: p.settings.Keep(a.dir),
-	})
+	}
+	gate := a.hooks.Gate(judging)
+	if s.parent == nil {
+		a.net.judged(judging)
+	}
 	a.jobs = p.background(s, a)
 	for _, t := range []oneloop.Tool{
 		a.files.Watch(tool.Bash(p.commands(ws), tool.BashOptions{Attach: s.attach, SpillDir: a.scratch, Files: a.files, Jobs: a.jobs})),

@@ -119,6 +119,18 @@ func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return nil, errors.Join(failed...)
 }
 
+// Look refuses a host, in the form of [Form], and a port as far as that needs no
+// resolver: so that nobody is asked about what is not dialled anyway.
+func (g *Guard) Look(host string, port uint16) error {
+	if slices.Contains(g.Near, net.JoinHostPort(host, strconv.Itoa(int(port)))) {
+		return nil
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return g.Check(netip.AddrPortFrom(a, port))
+	}
+	return public(host)
+}
+
 // near gives the addresses of a host that is one of Near.
 func (g *Guard) near(ctx context.Context, host string) ([]netip.Addr, error) {
 	if host == "localhost" {

@@ -173,6 +173,15 @@ func TestAHostInsideIsDialledWhenItIsNamedWithItsPort(t *testing.T) {
 		c.Close()
 		refused(net.JoinHostPort(host, l.port()), host, other.port())
 	}
+	near := &guard.Guard{Near: []string{"localhost:8080", "[::1]:8080"}, Ports: []uint16{8080, 443}}
+	for at, want := range map[string]bool{"localhost": true, "::1": true, "127.0.0.1": false, "router": false, "x.example.com": true, "93.184.216.34": true, "10.0.0.1": false} {
+		if err := near.Look(at, 8080); (err == nil) != want {
+			t.Errorf("a look at %s: %v", at, err)
+		}
+	}
+	if near.Look("localhost", 443) == nil {
+		t.Error("localhost passes with another port")
+	}
 	refused("127.0.0.1:"+l.port(), "127.0.0.2", l.port())
 	refused("127.0.0.1:"+l.port(), "2130706433", l.port())
 	refused("localhost:"+l.port(), "a.localhost", l.port())
