@@ -66,6 +66,7 @@ func TestTheModelHearsThatAQuestionWasLeftOpenOrTheTurnStopped(t *testing.T) {
 
 func TestWithoutATerminalNobodyCanBeAskedToChoose(t *testing.T) {
 	p := newProduct(t, say("ok"))
+	p.settings(`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"true"}]}]}}`) // is asked, and is nobody
 	p.done("do it")
 	lacks(t, string(p.request(1).Body), "AskUserQuestion")
 }

@@ -80,7 +80,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	if a.jobs != nil && p.chosen("TaskStop") {
 		box.Tools = append(box.Tools, gate(a.jobs.Stop()))
 	}
-	if ask != nil && p.chosen("AskUserQuestion") { // a model that may ask nobody need not know how
+	if p.ask != nil && p.chosen("AskUserQuestion") { // a model that may ask nobody need not know how
 		box.Tools = append(box.Tools, gate(tool.AskUserQuestion(a.traced(ask))))
 	}
 	if p.mode() == policy.Plan && p.opts.tools == "" {

@@ -45,7 +45,7 @@ func (x *Text) choose(q oneloop.Question, line string) (a oneloop.Answer, ok boo
 	switch line {
 	case "":
 		return a, false
-	case leaveOpen, "－", "—":
+	case leaveOpen, "－", "—", "\x1b": // Esc, where a line is all that is seen of it
 		return a, true
 	}
 	for _, c := range q.Choices {

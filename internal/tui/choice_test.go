@@ -175,3 +175,28 @@ func TestAPermissionSaysWhereItRunsAndWhereTheRuleGoes(t *testing.T) {
 		}
 	}
 }
+
+func TestAChoiceOnAPlainTerminal(t *testing.T) {
+	d := sitDumb(t, Options{})
+	for _, c := range []struct {
+		lines string
+		want  oneloop.Answer
+	}{
+		{"9\n2\n", oneloop.Answer{Allow: true, Chosen: []string{store.Choices[1].Label}}},
+		{"neither\n", oneloop.Answer{Allow: true, Text: "neither"}},
+		{"\x1b\n", oneloop.Answer{}},
+	} {
+		got := make(chan reply, 1)
+		go func() { // ends with the answer below, or Close
+			a, err := d.front.Ask(d.t.Context(), store)
+			got <- reply{a, err}
+		}()
+		d.all = ""
+		d.sees(english.ChoiceOne)
+		d.sees("? ")
+		d.types(c.lines)
+		if r := <-got; r.err != nil || !reflect.DeepEqual(r.answer, c.want) {
+			t.Errorf("%q: the answer is %+v", c.lines, r)
+		}
+	}
+}

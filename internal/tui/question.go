@@ -93,7 +93,10 @@ func (x *Text) detail(text string) []styled {
 // title is the title of q in the language of x. What the model writes, the
 // title of a choice, stays as it is.
 func (x *Text) title(q oneloop.Question) string {
-	if q.Kind == "choice" || q.Kind == "trust" {
+	switch q.Kind {
+	case "choice":
+		return short(q.Title, choiceBytes)
+	case "trust":
 		return q.Title
 	}
 	if i := slices.Index(english.AskTitles[:], q.Title); i >= 0 {
