@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -44,6 +43,7 @@ type agent struct {
 	box     *workspace.SandboxWorkspace // nil: commands are not confined
 	ready   sync.Once
 	waiting sync.WaitGroup
+	caches  func()                          // keeps those of commands in order; nil: there are none
 	private func() (link string, err error) // makes scratch
 	net     *network
 
@@ -216,6 +216,9 @@ func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 		return nil, err
 	}
 	a.box = box
+	if opts.Cache != "" {
+		a.caches = func() { keepCaches(opts.Memory, dir, time.Now()) }
+	}
 	return box, nil
 }
 
@@ -242,6 +245,9 @@ func (a *agent) prepare() {
 		a.private()
 	}
 	a.box.Prepare()
+	if a.caches != nil {
+		a.caches()
+	}
 }
 
 // cache is where commands keep downloads and intermediate results: a folder of
@@ -252,8 +258,7 @@ func (p *program) cache(dir string) string {
 	if home == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(dir))
-	return filepath.Join(home, fmt.Sprintf("%s-%x", filepath.Base(dir), sum[:6]))
+	return filepath.Join(home, cacheName(dir))
 }
 
 // newID names a session: when it began, and something nobody else has.
