@@ -133,9 +133,10 @@ func (c *conversation) sandbox() string {
 	}
 	a.ready.Do(func() { a.waiting.Go(a.prepare) })
 	a.waiting.Wait()
+	err := a.box.Prepare()
 	s := a.box.Status()
 	var lines []string
-	if err := a.box.Prepare(); err != nil {
+	if err != nil {
 		lines = append(lines, err.Error(), w.SandboxMissing)
 	} else {
 		lines = append(lines, w.Boundary(c.boundary(a.ws)))

@@ -190,7 +190,7 @@ Exit code
 	SandboxHosts:  "hosts that rules allow: %s; others are asked",
 	SandboxNoNet:  "they reach no host",
 	SandboxFailed: "%s does not work here: %s",
-	SandboxChange: "to change it: --sandbox auto, ns, ll or none at the start, or \"sandbox\" in %s; --add-dir for further folders",
+	SandboxChange: "to change it: --sandbox auto, ns, ll or none at the start, or \"sandbox\" in %s; --add-dir for further folders. oneloop doctor says what would make it stronger",
 	NoDiff:        "no file has changed",
 	UnknownSlash:  "there is no command %s; /help lists them. A space in front sends the line to the model",
 	SlashAlone:    "%s stands alone; nothing was done. A space in front sends the line to the model",

@@ -187,7 +187,7 @@ var chinese = Text{
 	SandboxHosts:  "规则允许的主机：%s；其他主机会询问",
 	SandboxNoNet:  "命令不能连接任何主机",
 	SandboxFailed: "%s 在这里不能用：%s",
-	SandboxChange: "要修改：启动时用 --sandbox auto、ns、ll 或 none，或 %s 中的 \"sandbox\"；更多目录用 --add-dir",
+	SandboxChange: "要修改：启动时用 --sandbox auto、ns、ll 或 none，或 %s 中的 \"sandbox\"；更多目录用 --add-dir。oneloop doctor 会说明怎样加强",
 	NoDiff:        "没有文件改动",
 	UnknownSlash:  "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
 	SlashAlone:    "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
