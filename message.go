@@ -48,7 +48,7 @@ type Origin struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Usage counts the tokens of one reply. Reported is false when the API said
+// Usage counts the tokens of one reply, and what else is on its bill. Reported is false when the API said
 // nothing usable; the numbers are then zero and mean "unknown". For a reply
 // that was interrupted they are what had been said by then: an API counts the
 // output at the end, so Output is then the least it can have been.
@@ -60,6 +60,7 @@ type Usage struct {
 	CacheWrite1h int64 `json:"cache_write_1h,omitempty"` // the part of CacheWrite with the one-hour lifetime
 	Output       int64 `json:"output,omitempty"`         // reasoning included
 	Thinking     int64 `json:"thinking,omitempty"`       // the part of Output that was reasoning
+	Searches     int64 `json:"searches,omitempty"`       // of the web that the API made itself
 	Context      int64 `json:"context,omitempty"`        // tokens in the window after this reply; 0: Input+CacheRead+CacheWrite+Output
 }
 
@@ -85,6 +86,7 @@ func (u Usage) Add(v Usage) Usage {
 		CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h,
 		Output:       u.Output + v.Output,
 		Thinking:     u.Thinking + v.Thinking,
+		Searches:     u.Searches + v.Searches,
 		Context:      v.Window(),
 	}
 }

@@ -180,7 +180,7 @@ func (l *Ledger) Charge(model string, u oneloop.Usage) oneloop.Spend {
 	m, _ := catalog.Find(model)
 	s := oneloop.Spend{Model: model, Usage: u, Known: u.Reported && m.Price.Known}
 	if s.Known {
-		s.Cost = m.Price.Cost(u.Input, u.CacheRead, u.CacheWrite-u.CacheWrite1h, u.CacheWrite1h, u.Output)
+		s.Cost = m.Price.Cost(u.Input, u.CacheRead, u.CacheWrite-u.CacheWrite1h, u.CacheWrite1h, u.Output) + m.Price.Search*float64(u.Searches)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

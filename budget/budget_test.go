@@ -192,3 +192,15 @@ func TestConcurrentAgentsNeverPassALimitOnRequests(t *testing.T) {
 		}
 	})
 }
+
+func TestSearchesOfTheWebAreOnTheBill(t *testing.T) {
+	l := budget.New(budget.Limits{Cost: 0.05})
+	u := used(0, 0)
+	u.Searches = 6
+	if s := l.Charge(sonnet, u); s.Cost < 0.0599 || s.Cost > 0.0601 || !s.Known {
+		t.Errorf("six searches cost %v", s.Cost)
+	}
+	if err := l.UsedUp(); what(t, err) != "cost" {
+		t.Error(err)
+	}
+}

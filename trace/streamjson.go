@@ -82,10 +82,19 @@ type wireUsage struct {
 	CacheWrite int64 `json:"cache_creation_input_tokens"`
 	CacheRead  int64 `json:"cache_read_input_tokens"`
 	Output     int64 `json:"output_tokens"`
+	Server     *struct {
+		Searches int64 `json:"web_search_requests"`
+	} `json:"server_tool_use,omitempty"`
 }
 
 func usageOnWire(u oneloop.Usage) wireUsage {
-	return wireUsage{u.Input, u.CacheWrite, u.CacheRead, u.Output}
+	w := wireUsage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
+	if u.Searches > 0 {
+		w.Server = &struct {
+			Searches int64 `json:"web_search_requests"`
+		}{u.Searches}
+	}
+	return w
 }
 
 // NewStreamJSON returns a sink that writes to w.
@@ -227,6 +236,7 @@ func (s *StreamJSON) spend(e oneloop.Spend, child bool) {
 	m.Output += e.Usage.Output
 	m.CacheRead += e.Usage.CacheRead
 	m.CacheWrite += e.Usage.CacheWrite
+	m.Searches += e.Usage.Searches
 	m.cost += e.Cost
 	m.unknown = m.unknown || !e.Known
 	m.Cost = &m.cost

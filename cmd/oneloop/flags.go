@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -38,6 +39,7 @@ type options struct {
 	partial      bool
 	mode         string
 	sandbox      string
+	search       string // "true" or "false"; empty: as the settings say
 	allowed      string // rules
 	json         bool
 	trust        bool
@@ -78,6 +80,7 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.StringVar(&o.mode, "permission-mode", "", "")
 	f.StringVar(&o.sandbox, "sandbox", "", "")
 	f.StringVar(&o.allowed, "allowed-tools", "", "")
+	search := f.Bool("web-search", false, "")
 	f.BoolVar(&o.json, "json", false, "")
 	f.BoolVar(&o.trust, "trust", false, "")
 	f.StringVar(&o.trace, "trace", "", "")
@@ -89,6 +92,9 @@ func parse(args []string, words *tui.Text) (*options, error) {
 		return nil, flagError(err, words)
 	}
 	f.Visit(func(g *pflag.Flag) { o.flags = append(o.flags, "--"+g.Name) })
+	if f.Changed("web-search") {
+		o.search = strconv.FormatBool(*search)
+	}
 	if f.Changed("trace") && o.trace == "" {
 		return nil, usagef(words.FlagValue, "--trace", "", "--trace, --trace=FILE")
 	}

@@ -89,7 +89,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 			Leave: func(context.Context) error { p.left.Store(true); return nil },
 		})))
 	}
-	return box, prof.defs(box), nil
+	return box, p.searching(prof.defs(box)), nil
 }
 
 // mode is the permission mode now: plan until the user has approved one.

@@ -40,6 +40,7 @@ type Flags struct {
 	Effort         string
 	PermissionMode string
 	Sandbox        string
+	WebSearch      string   // "true" or "false"
 	AllowedTools   string   // rules that allow, separated by commas
 	AddDirs        []string // further folders of the workspace
 	Trust          bool     // use what the folder brings along without a question, this once
@@ -55,8 +56,9 @@ type Settings struct {
 	Key        Secret        `json:"key"`                   // goes into x-api-key
 	Token      Secret        `json:"token"`                 // goes into authorization; at most one of the two is set
 	Mode       policy.Mode   `json:"permission_mode"`
-	Sandbox    string        `json:"sandbox"`  // "auto" or "none"
-	Language   string        `json:"language"` // "en" or "zh"
+	Sandbox    string        `json:"sandbox"`    // "auto" or "none"
+	WebSearch  bool          `json:"web_search"` // the API may search the web by itself
+	Language   string        `json:"language"`   // "en" or "zh"
 	MaxRetries int           `json:"max_retries"`
 	RetryDelay time.Duration `json:"retry_delay_ns"` // the first wait
 
@@ -150,6 +152,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		l.permissions,
 		l.addDirs,
 		l.rules,
+		l.search,
 		l.times,
 		l.language,
 	} {

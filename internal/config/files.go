@@ -57,6 +57,7 @@ var keys = map[string]struct{ userOnly bool }{
 	"apiVersion":              {true},
 	"permissions.defaultMode": {true},
 	"sandbox":                 {true},
+	searchKey:                 {true},
 }
 
 // readOwn reads the user's settings.
@@ -205,6 +206,13 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 		key = strings.TrimSuffix(key, ".mode") // sandbox.mode
 		if _, known := keys[key]; !known {
 			f.other = append(f.other, key)
+			continue
+		}
+		if key == searchKey {
+			if text := string(raw); text != "true" && text != "false" {
+				return fmt.Errorf("%s:%d: %s must be true or false", f.path, lineOf(data, name), key)
+			}
+			f.values[key] = string(raw)
 			continue
 		}
 		var text string

@@ -63,8 +63,12 @@ func (p *Progress) Show(e oneloop.Event) {
 			p.output(prefix, inner)
 		}
 	case oneloop.TextDelta, oneloop.ThinkingDelta, oneloop.MessageAdded, oneloop.Discard:
-		if p.talk {
+		added, is := inner.(oneloop.MessageAdded)
+		switch {
+		case p.talk:
 			p.render.event(e)
+		case is && !p.quiet:
+			p.render.searches(prefix, added.Message)
 		}
 	case oneloop.Spend:
 		p.render.spend(inner)

@@ -137,6 +137,7 @@ func (r *renderer) message(m *oneloop.Message) {
 	}
 	r.on.fresh()
 	r.section, r.open, r.answer = sectionNone, false, false
+	r.searches("", m)
 }
 
 // command writes a call as a person would type it.
@@ -281,6 +282,7 @@ func (r *renderer) childEvent(agent string, e oneloop.Event) {
 	case oneloop.MessageAdded:
 		if e.Message.Role == oneloop.Assistant {
 			r.childText(agent, prefix, "\n")
+			r.searches(prefix, e.Message)
 		}
 	case oneloop.ToolStart:
 		r.command(prefix, e.Call)

@@ -106,6 +106,9 @@ type Text struct {
 	LeaveAgain    string
 	Queued        string // the prompt's first line
 	MoreLines     plural
+	MoreHits      plural
+	WebSearch     string // query
+	SearchFailed  string // code
 	MoreChars     plural
 	MoreBytes     plural
 	PromptKept    string

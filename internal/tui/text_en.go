@@ -41,6 +41,7 @@ Flags
   --sandbox M            auto (the strongest there is), ns, bwrap, ll, or none:
                          commands run with your rights, and the danger list and
                          your rules decide which
+  --web-search           the API may search the web by itself, which it charges for
   --trust                use what the folder brings along (settings, hooks, .env, …) unasked
   --trace[=FILE]         show every request and reply, or write the events to FILE
   --yes                  (demo) do not wait for Enter
@@ -204,6 +205,9 @@ Exit code
 	LeaveAgain:    "Ctrl-C again leaves",
 	Queued:        "next: %s",
 	MoreLines:     plural{"… %d more line", "… %d more lines"},
+	MoreHits:      plural{"… %d more result", "… %d more results"},
+	WebSearch:     "web search: %s",
+	SearchFailed:  "the search failed: %s",
 	MoreChars:     plural{"… %d more character", "… %d more characters"},
 	MoreBytes:     plural{"… (%d more byte)", "… (%d more bytes)"},
 	PromptKept:    "your text is kept: the Up key brings it back",

@@ -38,6 +38,7 @@ var chinese = Text{
   --allowed-tools 规则   另外允许这些，例如 "Bash(go test:*),Edit"
   --sandbox 方式         auto（现有最强的）、ns、bwrap、ll 或 none：none 时命令
                          以你的身份执行，由危险清单和你的规则决定哪些可以
+  --web-search           允许接口自己搜索网络，它会另外收费
   --trust                不询问，直接使用目录自带的设置、钩子、.env 等
   --trace[=文件]         显示每个请求和回复，或把事件写入文件
   --yes                  （演示）不等回车
@@ -201,6 +202,9 @@ var chinese = Text{
 	LeaveAgain:    "再按一次 Ctrl-C 退出",
 	Queued:        "接下来：%s",
 	MoreLines:     plural{"…… 还有 %d 行", "…… 还有 %d 行"},
+	MoreHits:      plural{"…… 还有 %d 条结果", "…… 还有 %d 条结果"},
+	WebSearch:     "联网搜索：%s",
+	SearchFailed:  "搜索失败：%s",
 	MoreChars:     plural{"…… 还有 %d 个字符", "…… 还有 %d 个字符"},
 	MoreBytes:     plural{"……（还有 %d 字节）", "……（还有 %d 字节）"},
 	PromptKept:    "输入的内容没有丢：按“上”键可以找回",

@@ -24,14 +24,14 @@ type usage struct {
 }
 
 // counts are token counts; a count that was not given is -1.
-type counts struct{ input, read, write, write1h, output, thinking int64 }
+type counts struct{ input, read, write, write1h, output, thinking, searches int64 }
 
 type iteration struct {
 	counts
 	kind string
 }
 
-var unsaid = counts{-1, -1, -1, -1, -1, -1}
+var unsaid = counts{-1, -1, -1, -1, -1, -1, -1}
 
 // take overwrites what v gives; fields that are not there or null stay.
 func (u *usage) take(v wire.Value, final bool) {
@@ -73,6 +73,7 @@ func (c *counts) take(v wire.Value) bool {
 		{&c.write1h, v.Field("cache_creation").Field("ephemeral_1h_input_tokens")},
 		{&c.output, v.Field("output_tokens")},
 		{&c.thinking, v.Field("output_tokens_details").Field("thinking_tokens")},
+		{&c.searches, v.Field("server_tool_use").Field("web_search_requests")},
 	} {
 		if f.val.IsNull() {
 			continue
@@ -126,7 +127,7 @@ func (u *usage) sum(results int) oneloop.Usage {
 				context = it.prompt() + max(it.output, 0)
 			}
 		}
-		all.thinking = c.thinking
+		all.thinking, all.searches = c.thinking, c.searches
 		all.write1h = max(all.write1h, c.write1h)
 		c = all
 	}
@@ -135,6 +136,6 @@ func (u *usage) sum(results int) oneloop.Usage {
 	}
 	return oneloop.Usage{
 		Reported: true, Input: c.input, CacheRead: max(c.read, 0), CacheWrite: max(c.write, 0),
-		CacheWrite1h: max(c.write1h, 0), Output: c.output, Thinking: max(c.thinking, 0), Context: context,
+		CacheWrite1h: max(c.write1h, 0), Output: c.output, Thinking: max(c.thinking, 0), Searches: max(c.searches, 0), Context: context,
 	}
 }

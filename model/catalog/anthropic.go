@@ -28,17 +28,17 @@ var models = []Model{
 	{ID: "claude-mythos-5", Provider: "anthropic", Context: 200_000, MaxOutput: 8192, CacheMin: 512},
 
 	{ID: "claude-opus-5-5", Provider: "anthropic", Context: 1_000_000, MaxOutput: 128_000,
-		Price:    Price{Known: true, Input: 4, Output: 20, CacheRead: 0.20, CacheWrite5m: 5, CacheWrite1h: 8},
+		Price:    Price{Known: true, Input: 4, Output: 20, CacheRead: 0.20, CacheWrite5m: 5, CacheWrite1h: 8, Search: search},
 		Thinking: Adaptive, Hidden: true, Preserved: true, Efforts: toXHigh, Effort: "medium"},
 	{ID: "claude-opus-5", Provider: "anthropic", Context: 1_000_000, MaxOutput: 128_000, Price: price(5, 25),
 		Thinking: Adaptive, Hidden: true, Efforts: toXHigh, Effort: "high", CacheMin: 512},
 	{ID: "claude-sonnet-5-5", Provider: "anthropic", Context: 1_000_000, MaxOutput: 128_000,
-		Price:    Price{Known: true, Input: 2, Output: 10, CacheRead: 0.10, CacheWrite5m: 2.5, CacheWrite1h: 4},
+		Price:    Price{Known: true, Input: 2, Output: 10, CacheRead: 0.10, CacheWrite5m: 2.5, CacheWrite1h: 4, Search: search},
 		Thinking: Adaptive, Hidden: true, Preserved: true, Efforts: toXHigh, Effort: "high"},
 	{ID: "claude-sonnet-5", Provider: "anthropic", Context: 1_000_000, MaxOutput: 128_000, Price: price(2, 10),
 		Thinking: Adaptive, Hidden: true, Efforts: toXHigh, Effort: "high", CacheMin: 1024},
 	{ID: "claude-haiku-5-5", Provider: "anthropic", Context: 1_000_000, MaxOutput: 128_000,
-		Price: Price{Known: true, Input: 0.10, Output: 0.50, CacheRead: 0.01, CacheWrite5m: 0.125, CacheWrite1h: 0.20,
+		Price: Price{Known: true, Input: 0.10, Output: 0.50, CacheRead: 0.01, CacheWrite5m: 0.125, CacheWrite1h: 0.20, Search: search,
 			Above: 100_000, Times: 5},
 		Thinking: Adaptive, Hidden: true, Preserved: true, Efforts: toXHigh, Effort: "medium"},
 
@@ -65,9 +65,12 @@ var models = []Model{
 		CacheMin: 2048, Prefill: true, Retired: "2026-04-19"},
 }
 
+// search is what a search of the web costs, whichever model asks for it.
+const search = 0.01
+
 // price is a price with the usual cache prices: writing costs 1.25 times the
 // input (twice for one hour), reading a tenth.
 func price(input, output float64) Price {
 	return Price{Known: true, Input: input, Output: output,
-		CacheRead: 0.1 * input, CacheWrite5m: 1.25 * input, CacheWrite1h: 2 * input}
+		CacheRead: 0.1 * input, CacheWrite5m: 1.25 * input, CacheWrite1h: 2 * input, Search: search}
 }

@@ -48,6 +48,8 @@ type Price struct {
 	CacheWrite5m float64
 	CacheWrite1h float64
 
+	Search float64 // one search of the web by the API itself, in US dollars
+
 	// When the prompt (input, cache reads and writes) has more than Above
 	// tokens, every price of the request is multiplied by Times. Above is 0
 	// where there is no such rule.
