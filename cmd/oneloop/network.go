@@ -54,8 +54,6 @@ func (n *network) judged(o policy.GateOptions) {
 			return ask(ctx, q)
 		}
 	}
-	// While a command runs, a stand-in may be where the file is to be.
-	n.keep = o.Keep
 	o.Keep = &policy.Keep{File: n.keep.File, Base: n.keep.Base, Add: func(rule string) error {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -63,6 +61,24 @@ func (n *network) judged(o policy.GateOptions) {
 		return nil
 	}}
 	n.hosts = policy.NewHosts(o, n.settings.Network)
+}
+
+// later is keep for rules of calls: while a command runs, a stand-in may be
+// where the file is to be, and the rule waits for the command's end.
+func (n *network) later(keep *policy.Keep) *policy.Keep {
+	n.keep = keep
+	return &policy.Keep{File: keep.File, Base: keep.Base, Add: func(rule string) error {
+		n.mu.Lock()
+		wait := len(n.runs) > 0
+		if wait {
+			n.pending = append(n.pending, rule)
+		}
+		n.mu.Unlock()
+		if wait {
+			return nil
+		}
+		return keep.Add(rule)
+	}}
 }
 
 // flush keeps the rules that wait for it.

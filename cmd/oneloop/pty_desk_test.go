@@ -259,3 +259,21 @@ func TestCtrlCLeavesWithoutAHookThatHangsAtTheEnd(t *testing.T) {
 	c.sees("were stopped")
 	c.ends()
 }
+
+func TestARuleIsKeptAlsoWhileACommandRunsInTheBackground(t *testing.T) {
+	p := newProduct(t, script.Say(script.Tool("t1", "Bash", `{"command":"sleep 300","run_in_background":true}`)),
+		script.Say(script.Tool("t2", "WebFetch", `{"url":"http://x.invalid/","prompt":"what"}`)), say("seen"))
+	c := p.converse("--permission-mode", "default")
+	c.types("go on\r")
+	kept := filepath.Join(p.dir, ".oneloop", "settings.local.json")
+	c.answers("a\r", "Connect to this host?", "WebFetch(domain:x.invalid) (kept in "+kept)
+	c.sees("seen")
+	c.types("\x04")
+	c.ends()
+	if text, err := os.ReadFile(kept); err != nil || !strings.Contains(string(text), `"WebFetch(domain:x.invalid)"`) {
+		t.Errorf("%s is %s, %v", kept, text, err)
+	}
+	if strings.Contains(string(c.all), "could not be written") {
+		t.Error("it is said that the rule is not kept")
+	}
+}

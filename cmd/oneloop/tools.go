@@ -62,10 +62,11 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		Isolation: func() policy.Isolation { return p.isolation(ws) },
 		ModeNow:   p.mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: ask, Keep: p.settings.Keep(a.dir),
 	}
-	gate := a.hooks.Gate(judging)
 	if s.parent == nil {
+		judging.Keep = a.net.later(judging.Keep)
 		a.net.judged(judging)
 	}
+	gate := a.hooks.Gate(judging)
 	a.jobs = p.background(s, a)
 	for _, t := range []oneloop.Tool{
 		a.files.Watch(tool.Bash(p.commands(ws), tool.BashOptions{Attach: s.attach, SpillDir: a.scratch, Files: a.files, Jobs: a.jobs})),
