@@ -21,7 +21,8 @@ func Sink(emit func(Event)) func(Event) {
 //
 // A consumer that stops early cancels the turn with [ErrInterrupted] and
 // waits for it to end. The end of ctx does not stop the events: those that
-// tell how the turn ended are still delivered.
+// tell how the turn ended are still delivered. A panic of run is one of whoever
+// takes the events.
 func Events(ctx context.Context, run func(ctx context.Context, emit func(Event)) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -30,10 +31,12 @@ func Events(ctx context.Context, run func(ctx context.Context, emit func(Event))
 			events = make(chan Event)
 			gone   = make(chan struct{}) // closed when the consumer has left
 			err    error
+			broken any // what run panicked with
 			wg     sync.WaitGroup
 		)
 		wg.Go(func() {
 			defer close(events)
+			defer func() { broken = recover() }()
 			err = run(ctx, func(e Event) {
 				select {
 				case events <- e:
@@ -41,7 +44,11 @@ func Events(ctx context.Context, run func(ctx context.Context, emit func(Event))
 				}
 			})
 		})
-		defer wg.Wait()
+		defer func() {
+			if wg.Wait(); broken != nil {
+				panic(broken)
+			}
+		}()
 		leave := sync.OnceFunc(func() { cancel(ErrInterrupted); close(gone) })
 		defer leave() // also when the consumer panics
 		for e := range events {

@@ -128,6 +128,31 @@ func TestAPanicOfTheConsumerLeavesNothingBehind(t *testing.T) {
 	})
 }
 
+func TestAPanicOfTheTurnIsOneOfWhoeverTakesItsEvents(t *testing.T) {
+	turn := func(_ context.Context, emit func(oneloop.Event)) error {
+		emit(oneloop.TextDelta{Text: "so far"})
+		panic("oh")
+	}
+	for _, name := range []string{"to the end", "early"} {
+		got := 0
+		func() {
+			defer func() {
+				if v := recover(); v != "oh" {
+					t.Errorf("%s: recovered %v", name, v)
+				}
+			}()
+			for range oneloop.Events(t.Context(), turn) {
+				if got++; name == "early" {
+					break
+				}
+			}
+		}()
+		if got != 1 {
+			t.Errorf("%s: %d events came before it", name, got)
+		}
+	}
+}
+
 func TestEventsCanBePulled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next, stop := iter.Pull2(oneloop.Events(t.Context(), func(ctx context.Context, emit func(oneloop.Event)) error {

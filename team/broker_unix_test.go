@@ -224,6 +224,12 @@ func TestTheNumberOfChildrenAtOnceIsBounded(t *testing.T) {
 	want(t, c.bash(t, `oneloop third && oneloop fourth`), result{out: "done\ndone\n"})
 }
 
+func TestAPanicOfWhoIsToldOfASubtaskEndsThatSubtaskAlone(t *testing.T) {
+	c := newCrew(t, team.Options{Run: echo})
+	c.breaks = "/1"
+	want(t, c.bash(t, `oneloop first; echo $?; oneloop second`), result{out: "1\n" + `/2 "second" ""` + "\n", err: "oneloop: the subtask broke down: oh\n"})
+}
+
 func TestEveryEndOfAChildHasACodeAndAText(t *testing.T) {
 	ends := map[string]error{
 		"limit":     &oneloop.LimitError{What: "turns", Limit: "3", Used: "3"},

@@ -80,6 +80,11 @@ func (l *line) listen() {
 		}
 		l.wg.Go(func() {
 			defer l.drop(s)
+			defer func() {
+				if v := recover(); v != nil { // what is told of a subtask goes to others' code
+					s.verdict("", fmt.Sprintf("the subtask broke down: %v", v), 1)
+				}
+			}()
 			l.serve(s, theirs)
 		})
 	}

@@ -67,6 +67,7 @@ func client() int {
 
 // crew is a broker with what a test watches.
 type crew struct {
+	breaks string // who is told of the end of this subtask panics
 	*team.Broker
 	clock fakeClock
 
@@ -96,6 +97,9 @@ func (c *crew) emit(e oneloop.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.events = append(c.events, e)
+	if end, is := e.(oneloop.ChildEnd); is && end.Agent == c.breaks {
+		panic("oh")
+	}
 }
 
 type fakeClock struct {

@@ -347,7 +347,7 @@ func (w *walker) work(worker int) {
 		if !ok {
 			return
 		}
-		err := w.do(worker, &s, j)
+		err := w.safely(worker, &s, j)
 		w.mu.Lock()
 		if err != nil {
 			if w.missed++; w.because == nil {
@@ -384,6 +384,16 @@ func (w *walker) add(jobs []job) {
 	w.jobs = append(w.jobs, jobs...)
 	w.mu.Unlock()
 	w.wake.Broadcast()
+}
+
+// safely is do with a panic as an error: nobody above could catch it.
+func (w *walker) safely(worker int, s *scratch, j job) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("internal error in %s: %v", cmpOr(j.dir, "."), v)
+		}
+	}()
+	return w.do(worker, s, j)
 }
 
 func (w *walker) do(worker int, s *scratch, j job) error {
