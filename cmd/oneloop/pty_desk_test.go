@@ -273,6 +273,8 @@ func TestARuleIsKeptAlsoWhileACommandRunsInTheBackground(t *testing.T) {
 	if text, err := os.ReadFile(kept); err != nil || !strings.Contains(string(text), `"WebFetch(domain:x.invalid)"`) {
 		t.Errorf("%s is %s, %v", kept, text, err)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if strings.Contains(string(c.all), "could not be written") {
 		t.Error("it is said that the rule is not kept")
 	}
