@@ -85,3 +85,24 @@ func TestNothingInAnAddedFolderIsReadForSettings(t *testing.T) {
 		t.Errorf("settings: %v", s)
 	}
 }
+
+func TestFoldersOfSettingsAndCredentialsAreNotAdded(t *testing.T) {
+	w := newWorld(t)
+	own, keys := w.folder(w.home, ".config/oneloop/skills"), w.folder(w.home, ".ssh")
+	w.flags.AddDirs = []string{own}
+	w.fails(config.ExitUsage, own, "settings or credentials")
+	w.flags.AddDirs = nil
+	w.write(w.dir, ".oneloop/settings.json", `{"permissions":{"additionalDirectories":["~/.ssh","~/.config/oneloop"]}}`)
+	w.ask = func(context.Context, oneloop.Question) (oneloop.Answer, error) {
+		return oneloop.Answer{Allow: true}, nil
+	}
+	s := w.must()
+	if len(s.Dirs) > 0 {
+		t.Errorf("a project adds %v", s.Dirs)
+	}
+	wantNotice(t, s, "~/.ssh is left out", "~/.config/oneloop is left out")
+	w.flags.AddDirs = []string{keys} // the user may, by name
+	if d := cmp.Diff([]string{keys}, w.must().Dirs); d != "" {
+		t.Error(d)
+	}
+}
