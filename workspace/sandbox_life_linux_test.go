@@ -24,7 +24,7 @@ import (
 // until waits for what the system tells nobody about.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: not within 10 s", what)
 		}
@@ -95,7 +95,7 @@ func endsWithTheAgent(t *testing.T, backend string) {
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	r.SetReadDeadline(time.Now().Add(5 * time.Second))
+	r.SetReadDeadline(time.Now().Add(30 * time.Second))
 	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
 		t.Fatalf("a process outlived the agent: %v", err)
 	}

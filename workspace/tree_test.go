@@ -153,7 +153,7 @@ func TestTheEndOfTheContextEndsTheTree(t *testing.T) {
 			if !errors.Is(err, stop) {
 				t.Errorf("error %v, want the cause of the context", err)
 			}
-			if time.Since(began) > 4*time.Second {
+			if time.Since(began) > 30*time.Second {
 				t.Errorf("it took %v", time.Since(began))
 			}
 			if exit.Code == 0 || exit.Signal == "" || len(exit.Left) > 0 {

@@ -236,7 +236,7 @@ func theTerminalIsClosed(t *testing.T, kind string, busy bool) {
 	c.pty.Close()
 	select {
 	case <-c.done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the program did not end")
 	}
 	c.census()

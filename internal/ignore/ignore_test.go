@@ -221,7 +221,7 @@ func TestAPatternThatTriesEverythingIsMatchedInLittleTime(t *testing.T) {
 			t.Errorf("%.20s matches", p)
 		}
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -476,7 +476,7 @@ func TestLookingForTheNearestPlaceTakesBoundedTime(t *testing.T) {
 	big := []byte(strings.Repeat("the quick brown fox jumps over the lazy dog and more\n", 2<<20))
 	began := time.Now()
 	text.Nearest(big, strings.Repeat("nothing of the kind 12345\n", 5000))
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -93,7 +93,7 @@ func (p *person) types(s string) {
 // caller must not touch either.
 func (p *person) waits(name string, what func(all string, emu *vt.Emulator) bool) {
 	p.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		p.mu.Lock()
 		ok := what(p.all.String(), p.emu)

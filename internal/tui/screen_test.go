@@ -28,7 +28,7 @@ func (p *person) resize(width, height int) {
 // shows waits for the screen to be as ok wants it.
 func (p *person) shows(what string, ok func(screen string, x, y int) bool) {
 	p.t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		p.mu.Lock()
 		var rows []string

@@ -262,7 +262,7 @@ func FuzzAnalyse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, command string) {
 		began := time.Now()
 		a := shell.Analyse(command, here)
-		if took := time.Since(began); took > 4*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%q takes %v", command, took)
 		}
 		if a.Unclear != "" && (a.ReadOnly() || a.Verdict.Tier == shell.Allow) {

@@ -147,7 +147,7 @@ func TestJudgingEndsSoonWhateverTheCommand(t *testing.T) {
 	for name, c := range long {
 		began := time.Now()
 		v := shell.Judge(c, place)
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
 		if v.Tier == shell.Allow {
@@ -177,7 +177,7 @@ func TestJudgingEndsSoonWhateverTheCommand(t *testing.T) {
 		if v.Tier != shell.Ask || v.Rule != shell.RuleUnclear {
 			t.Errorf("%s: %+v", name, v)
 		}
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
 	}
