@@ -24,3 +24,15 @@ func (w *SandboxWorkspace) Remember(backends ...string) (file string) {
 func Mend(backend string, err error, settings map[string]string) string {
 	return mend(backend, err, func(path string) string { return settings[path] })
 }
+
+// NewTmp makes a folder for temporary files, and ClearTmp clears up after
+// others.
+func NewTmp() (path string, remove func() error, err error) {
+	own, err := newTmp()
+	if err != nil {
+		return "", nil, err
+	}
+	return own.path, own.remove, nil
+}
+
+var ClearTmp = clearTmp

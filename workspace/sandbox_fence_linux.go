@@ -22,11 +22,11 @@ func (w *SandboxWorkspace) tryFence() error {
 	}
 	tmp := w.policy.Tmp
 	if tmp == "" {
-		var err error
-		if tmp, err = os.MkdirTemp("", "oneloop-tmp-"); err != nil {
-			return fmt.Errorf("make a temporary folder: %w", err)
+		own, err := newTmp()
+		if err != nil {
+			return err
 		}
-		w.tmp = tmp
+		w.tmp, tmp = own, own.path
 	}
 	write, err := w.writable()
 	if err != nil {

@@ -40,10 +40,10 @@ type SandboxWorkspace struct {
 	ident     fs.FileInfo // of the root, when the holder started
 	proxy     *proxy
 	wrap      *confine.Wrapper
-	layerLock *os.File // nil: there are no layers
-	fenced    []string // what commands in a fence may change; nil where there is none
-	tmp       string   // a folder for temporary files, when it is ours to remove
-	placed    []string // variables that are known once the sandbox has started
+	layerLock *os.File    // nil: there are no layers
+	fenced    []string    // what commands in a fence may change; nil where there is none
+	tmp       *sessionTmp // nil: it is in memory, or not ours
+	placed    []string    // variables that are known once the sandbox has started
 	status    SandboxStatus
 	fault     error // why none works; it is not tried again
 	closed    bool
@@ -187,8 +187,9 @@ func (w *SandboxWorkspace) Close() error {
 	defer w.mu.Unlock()
 	w.closed = true
 	err := errors.Join(w.end(), w.guards.close())
-	if w.tmp != "" {
-		err = errors.Join(err, os.RemoveAll(w.tmp))
+	if w.tmp != nil {
+		err = errors.Join(err, w.tmp.remove())
+		w.tmp = nil
 	}
 	return err
 }

@@ -22,13 +22,13 @@ func (w *SandboxWorkspace) tryWrap() error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "oneloop-tmp-")
+	own, err := newTmp()
 	if err != nil {
-		return fmt.Errorf("make a temporary folder: %w", err)
+		return err
 	}
-	wrap := &confine.Wrapper{Program: program, Policy: policy, Empty: filepath.Join(dir, "empty")}
+	wrap := &confine.Wrapper{Program: program, Policy: policy, Empty: filepath.Join(own.path, "empty")}
 	if err = os.WriteFile(wrap.Empty, nil, 0o444); err == nil && policy.Tmp == "" {
-		wrap.Policy.Tmp = filepath.Join(dir, "tmp")
+		wrap.Policy.Tmp = filepath.Join(own.path, "tmp")
 		err = os.Mkdir(wrap.Policy.Tmp, 0o700)
 	}
 	if err == nil {
@@ -36,9 +36,9 @@ func (w *SandboxWorkspace) tryWrap() error {
 	}
 	if err != nil {
 		wrap.Close()
-		return errors.Join(err, os.RemoveAll(dir))
+		return errors.Join(err, own.remove())
 	}
-	w.wrap, w.tmp = wrap, dir
+	w.wrap, w.tmp = wrap, own
 	w.guards.links = true
 	w.status.Weaker = weakerBwrap
 	if confine.Landlock() == 0 {

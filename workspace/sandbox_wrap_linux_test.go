@@ -84,3 +84,38 @@ func TestSandboxOfBubblewrapHidesAroundTheWorkspace(t *testing.T) {
 		t.Errorf("it prints %s", out)
 	}
 }
+
+func TestSandboxClearsTemporaryFoldersOfProgramsThatWereKilled(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	path, remove, err := workspace.NewTmp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, open, link, other := filepath.Join(dir, "oneloop-tmp-1"), filepath.Join(dir, "oneloop-tmp-2"), filepath.Join(dir, "oneloop-tmp-3"), filepath.Join(dir, "other")
+	for name, mode := range map[string]os.FileMode{left: 0o700, open: 0o755, other: 0o700} {
+		if err := errors.Join(os.Mkdir(name, mode), os.WriteFile(filepath.Join(name, "file"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(other, link); err != nil {
+		t.Fatal(err)
+	}
+	there := func(path string) bool { _, err := os.Lstat(path); return err == nil }
+	workspace.ClearTmp(dir, time.Now().Add(-time.Minute))
+	if !there(left) {
+		t.Error("one that may be being made was removed")
+	}
+	workspace.ClearTmp(dir, time.Now().Add(time.Minute))
+	if there(left) {
+		t.Error("one that was left is still there")
+	}
+	for _, kept := range []string{path, open, link, filepath.Join(other, "file")} {
+		if !there(kept) {
+			t.Errorf("%s was removed", kept)
+		}
+	}
+	if err := remove(); err != nil || there(path) {
+		t.Errorf("its own: %v", err)
+	}
+}
