@@ -318,3 +318,18 @@ func TestFilesDoWhatToolsNeed(t *testing.T) {
 		t.Errorf("removed and still there: %v", err)
 	}
 }
+
+type panicking struct{}
+
+func (panicking) Write([]byte) (int, error) { panic("no room") }
+
+func TestAnOutputThatPanicsFailsAndTheCommandIsRunToItsEnd(t *testing.T) {
+	w := open(t, workspace.LocalOptions{})
+	p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"bash", "-c", "yes | head -c 300000; exit 3"}, Output: panicking{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, err := p.Wait(); exit.Code != 3 || err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("%+v, %v", exit, err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -140,5 +141,18 @@ func TestWhatHelpsAgainstAForbiddenSandboxIsSaid(t *testing.T) {
 		if got := workspace.Mend(c.backend, c.err, c.settings); !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s, %v: %q", c.backend, c.err, got)
 		}
+	}
+}
+
+func TestSandboxOfBubblewrapIsTakenWhereOthersMayNotMakeNamespaces(t *testing.T) {
+	needBwrap(t)
+	memory := t.TempDir()
+	sandbox(t, workspace.SandboxOptions{Memory: memory}).Remember(workspace.BackendNS)
+	w := sandbox(t, workspace.SandboxOptions{Memory: memory})
+	if out, exit := bash(t, w, 30*time.Second, "echo in"); out != "in\n" || exit.Code != 0 {
+		t.Errorf("%q, %+v", out, exit)
+	}
+	if s := w.Status(); s.Backend != workspace.BackendBwrap || len(s.Failed) != 1 || len(s.Weaker) == 0 || s.Network != "off" {
+		t.Errorf("it says %+v", s)
 	}
 }
