@@ -48,31 +48,34 @@ func Glob(ws workspace.Workspace, opts GlobOptions) oneloop.Tool {
 	if opts.Timeout <= 0 {
 		opts.Timeout = 30 * time.Second
 	}
-	t := build("Glob", "Find files by glob, newest first. Without a / the pattern matches at any depth. Skips what .gitignore names.",
-		json.RawMessage(globSchema), func(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event), in globInput) (*oneloop.ToolResult, error) {
+	return searching("Glob", "Find files by glob, newest first. Without a / the pattern matches at any depth. Skips what .gitignore names.", globSchema, ws,
+		func(in globInput) string { return in.split(ws.Describe().Root).Path },
+		func(ctx context.Context, in globInput) (*oneloop.ToolResult, error) {
 			return runGlob(ctx, ws, opts, in)
 		})
+}
+
+// searching makes a tool that only looks at what lies below a path, which
+// where tells of a call.
+func searching[In any](name, doc, schema string, ws workspace.Workspace, where func(In) string, run func(context.Context, In) (*oneloop.ToolResult, error)) oneloop.Tool {
+	t := build(name, doc, json.RawMessage(schema), func(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event), in In) (*oneloop.ToolResult, error) {
+		return run(ctx, in)
+	})
 	t.Parallel = true
 	t.Effect = func(*oneloop.ToolUse) oneloop.Effect { return oneloop.ReadOnly }
 	t.Touches = func(call *oneloop.ToolUse) ([]oneloop.Touch, error) {
-		var in globInput
-		if err := json.Unmarshal(call.Input, &in); err != nil {
+		var in In
+		if err := decode(call.Input, &in); err != nil {
 			return nil, err
 		}
-		in = in.split(ws.Describe().Root)
-		return reads(ws, in.Path)
+		tree, err := plant(ws, where(in))
+		if err != nil {
+			return nil, err
+		}
+		defer tree.close()
+		return []oneloop.Touch{{Kind: oneloop.TouchRead, Name: tree.real}}, nil
 	}
 	return t
-}
-
-// reads is what a search of a path touches.
-func reads(ws workspace.Workspace, name string) ([]oneloop.Touch, error) {
-	t, err := plant(ws, name)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	return []oneloop.Touch{{Kind: oneloop.TouchRead, Name: t.real}}, nil
 }
 
 // split makes an absolute pattern a path and a pattern below it.

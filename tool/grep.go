@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -80,20 +79,11 @@ func Grep(ws workspace.Workspace, opts GrepOptions) oneloop.Tool {
 	if opts.Cap <= 0 {
 		opts.Cap = 30_000
 	}
-	t := build("Grep", "Search files for a regular expression. Skips binary files and what .gitignore names.",
-		json.RawMessage(grepSchema), func(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event), in grepInput) (*oneloop.ToolResult, error) {
+	return searching("Grep", "Search files for a regular expression. Skips binary files and what .gitignore names.", grepSchema, ws,
+		func(in grepInput) string { return in.Path },
+		func(ctx context.Context, in grepInput) (*oneloop.ToolResult, error) {
 			return runGrep(ctx, ws, opts, in)
 		})
-	t.Parallel = true
-	t.Effect = func(*oneloop.ToolUse) oneloop.Effect { return oneloop.ReadOnly }
-	t.Touches = func(call *oneloop.ToolUse) ([]oneloop.Touch, error) {
-		var in grepInput
-		if err := json.Unmarshal(call.Input, &in); err != nil {
-			return nil, err
-		}
-		return reads(ws, in.Path)
-	}
-	return t
 }
 
 // query is what is searched for.

@@ -64,76 +64,68 @@ func (f rooted) Resolve(name string) (string, error) {
 	return p.path(), err
 }
 
-func (f rooted) Open(name string) (fs.File, error) {
+func (f rooted) Open(name string) (file fs.File, err error) {
 	p, err := f.find("open", name, toTheEnd)
 	if err != nil {
 		return nil, err
 	}
-	dir, base, err := p.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	file, _, err := openPlain(dir, base, os.O_RDONLY)
-	if err != nil {
-		return nil, p.fail(err)
-	}
-	return file, nil
+	err = p.in(func(dir *os.Root, base string) error {
+		opened, _, err := openPlain(dir, base, os.O_RDONLY)
+		if err == nil {
+			file = opened
+		}
+		return err
+	})
+	return file, err
 }
 
-func (f rooted) Create(name string, perm fs.FileMode) (io.WriteCloser, error) {
+func (f rooted) Create(name string, perm fs.FileMode) (file io.WriteCloser, err error) {
 	p, err := f.findToChange("create", name, notTheLast)
 	if err != nil {
 		return nil, err
 	}
-	dir, base, err := p.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	file, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if err != nil {
-		return nil, p.fail(err)
-	}
-	return file, nil
+	err = p.in(func(dir *os.Root, base string) error {
+		made, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		if err == nil {
+			file = made
+		}
+		return err
+	})
+	return file, err
 }
 
 func (f rooted) Stat(name string) (fs.FileInfo, error) { return f.lstat("stat", name, toTheEnd) }
 
 func (f rooted) Lstat(name string) (fs.FileInfo, error) { return f.lstat("lstat", name, notTheLast) }
 
-func (f rooted) lstat(op, name string, links follow) (fs.FileInfo, error) {
+func (f rooted) lstat(op, name string, links follow) (info fs.FileInfo, err error) {
 	p, err := f.find(op, name, links)
 	if err != nil {
 		return nil, err
 	}
-	dir, base, err := p.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	info, err := dir.Lstat(base)
-	return info, p.fail(err)
+	err = p.in(func(dir *os.Root, base string) (err error) {
+		info, err = dir.Lstat(base)
+		return err
+	})
+	return info, err
 }
 
-func (f rooted) ReadDir(name string) ([]fs.DirEntry, error) {
+func (f rooted) ReadDir(name string) (list []fs.DirEntry, err error) {
 	p, err := f.find("readdir", name, toTheEnd)
 	if err != nil {
 		return nil, err
 	}
-	dir, base, err := p.enter()
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	d, _, err := openPlain(dir, base, os.O_RDONLY)
-	if err != nil {
-		return nil, p.fail(err)
-	}
-	defer d.Close()
-	list, err := d.ReadDir(-1)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return list, p.fail(err)
+	err = p.in(func(dir *os.Root, base string) error {
+		d, _, err := openPlain(dir, base, os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		list, err = d.ReadDir(-1)
+		slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		return err
+	})
+	return list, err
 }
 
 func (f rooted) MkdirAll(name string, perm fs.FileMode) error {
@@ -154,12 +146,7 @@ func (f rooted) Chmod(name string, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := p.enter()
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return p.fail(dir.Chmod(base, perm))
+	return p.in(func(dir *os.Root, base string) error { return dir.Chmod(base, perm) })
 }
 
 func (f rooted) Rename(from, to string) error {
@@ -187,10 +174,5 @@ func (f rooted) Remove(name string) error {
 	if err != nil {
 		return err
 	}
-	dir, base, err := p.enter()
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return p.fail(dir.Remove(base))
+	return p.in(func(dir *os.Root, base string) error { return dir.Remove(base) })
 }

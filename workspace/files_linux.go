@@ -12,10 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noWait lets no open wait for the other side of a pipe that was put there
-// at the last moment.
-const noWait = syscall.O_NONBLOCK
-
 // kernelFiles are file systems whose files have no size and can be without
 // end, wait for ever, or hold what must not be told: /proc/self/environ.
 var kernelFiles = []int64{unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC}
@@ -35,20 +31,6 @@ func onDisk(file *os.File) error {
 		return fmt.Errorf("the kernel makes it up, %w; use a command", ErrNotRegular)
 	}
 	return nil
-}
-
-// unique says why a file cannot be replaced by another; empty if it can.
-func unique(info fs.FileInfo) string {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !ok:
-		return "the system does not say how many names it has"
-	case st.Nlink != 1:
-		return fmt.Sprintf("it has %d names (hard links), which are to stay one file", st.Nlink)
-	case info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
-		return "it runs as its owner or group (setuid, setgid)"
-	}
-	return ""
 }
 
 // withoutName opens a folder for a new file in it that has no name.

@@ -155,6 +155,17 @@ func (f rooted) outside(path string) error {
 	return fmt.Errorf("it leads to %s, %w (%s)", path, ErrOutside, strings.Join(roots, ", "))
 }
 
+// in calls do with the folder that p lies in and p's name there. The error
+// names p as it was given.
+func (p place) in(do func(dir *os.Root, base string) error) error {
+	dir, base, err := p.enter()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return p.fail(do(dir, base))
+}
+
 // enter opens the folder that holds a place. Nothing on the way from the
 // root may be a link.
 func (p place) enter() (*os.Root, string, error) {
