@@ -22,7 +22,7 @@ demo: build
 
 test:
 	@.ci/need bash git gcc
-	@.ci/need rg curl python3 bwrap || echo 'NOT RUN without these: search against rg, the proxy of the sandbox, some attacks on it, its backend bwrap'
+	@.ci/need rg curl python3 bwrap make sqlite3 jq zip unzip || echo 'NOT RUN without these: search against rg, the proxy of the sandbox, some attacks on it, its backend bwrap, some everyday commands'
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
 
 soak:

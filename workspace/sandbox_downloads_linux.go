@@ -15,8 +15,8 @@ import (
 	"oneloop/workspace/confine"
 )
 
-// store is a folder of the user's with what a package manager has downloaded.
-// Commands read it, and what they download is kept apart: see layers. Where
+// store is a folder of the user's with what a program has downloaded or made.
+// Commands read it, and what they add is kept apart: see layers. Where
 // that cannot be they get another one.
 type store struct {
 	name     string
@@ -31,6 +31,7 @@ type store struct {
 func stores(env, write []string) []store {
 	list := []store{
 		{name: "go-mod", variable: "GOMODCACHE", path: goModules(env)},
+		{name: "go-build", variable: "GOCACHE", path: goBuilds(env)},
 		{name: "cargo", variable: "CARGO_HOME", path: dirOr(env, "CARGO_HOME", filepath.Join(envValue(env, "HOME"), ".cargo"))},
 	}
 	for i := range list {
@@ -58,6 +59,14 @@ func goModules(env []string) string {
 		path = filepath.Join(envValue(env, "HOME"), "go")
 	}
 	return filepath.Join(path, "pkg", "mod")
+}
+
+// goBuilds is where it keeps what it has compiled.
+func goBuilds(env []string) string {
+	if dir := goValue(env, "GOCACHE"); dir != "" {
+		return dir
+	}
+	return filepath.Join(dirOr(env, "XDG_CACHE_HOME", filepath.Join(envValue(env, "HOME"), ".cache")), "go-build")
 }
 
 // goValue is a setting of the go command: of the environment, or of the file
@@ -126,12 +135,13 @@ func over(dir string, list []store) (layers []confine.Layer) {
 	return layers
 }
 
-// elsewhere are variables that lead to folders of their own for stores that
-// are not among those with a layer. What the user has of Go modules is then a
-// place to download from.
+// elsewhere are variables that lead to the stores: to those with a layer, and
+// to folders of their own for the others. What the user has of Go modules is
+// then a place to download from.
 func elsewhere(env []string, list []store, layered []string, cache string) (vars []string) {
 	for _, s := range list {
-		if s.open || s.path != "" && slices.Contains(layered, s.path) {
+		if s.path != "" && (s.open || slices.Contains(layered, s.path)) {
+			vars = append(vars, s.variable+"="+s.path)
 			continue
 		}
 		vars = append(vars, s.variable+"="+filepath.Join(cache, s.name))

@@ -40,6 +40,7 @@ type SandboxWorkspace struct {
 	ident     fs.FileInfo // of the root, when the holder started
 	proxy     *proxy
 	wrap      *confine.Wrapper
+	outer     []string    // the environment without what commands are told
 	layerLock *os.File    // nil: there are no layers
 	fenced    []string    // what commands in a fence may change; nil where there is none
 	tmp       *sessionTmp // nil: it is in memory, or not ours
@@ -56,7 +57,7 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	if env == nil {
 		env = Scrub(os.Environ(), opts.Secrets)
 	}
-	w := &SandboxWorkspace{opts: opts}
+	w := &SandboxWorkspace{opts: opts, outer: env}
 	local, err := Local(root, LocalOptions{Env: confinedEnv(env, opts.Keep, w.cache()), Dirs: opts.Dirs})
 	if err != nil {
 		return nil, err
@@ -322,7 +323,7 @@ func (w *SandboxWorkspace) tryHolder() error {
 	if err != nil {
 		return err
 	}
-	list := stores(w.env, w.policy.Write)
+	list := stores(w.outer, w.policy.Write)
 	policy.Layers, w.layerLock = w.layers(list)
 	h, err := confine.Start(policy)
 	if err != nil {

@@ -54,12 +54,14 @@ func TestSandboxAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile("testdata/attack.c") // in a folder that others may not enter
-	if err == nil {
-		err = os.WriteFile(home+"/attack.c", source, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"attack.c", "everyday.md"} { // in a folder that others may not enter
+		source, err := os.ReadFile("testdata/" + name)
+		if err == nil {
+			err = os.WriteFile(home+"/"+name, source, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestSandbox", "-test.v", "-test.timeout=5m")
 	cmd.Dir = home

@@ -44,7 +44,7 @@ func (w *SandboxWorkspace) tryWrap() error {
 	if confine.Landlock() == 0 {
 		w.status.Weaker = append(slices.Clone(weakerBwrap), confine.WithoutLandlock)
 	}
-	w.placed = elsewhere(w.env, stores(w.env, w.policy.Write), nil, w.cache())
+	w.placed = elsewhere(w.env, stores(w.outer, w.policy.Write), nil, w.cache())
 	if w.opts.Dial != nil {
 		w.placed = append(w.placed, proxyEnv(confine.ProxyPort)...)
 	}
