@@ -50,7 +50,8 @@ func keepCaches(home, dir string, now time.Time) {
 	}
 	end := time.Now().Add(cacheTime)
 	for _, note := range notes {
-		if name := strings.TrimSuffix(note, ".of"); ownerGone(root, note, name, now) && removeTree(root, name, end) == nil {
+		if name := strings.TrimSuffix(note, ".of"); ownerGone(root, note, name, now) && removeTree(root, name, end) == nil &&
+			removeTree(root, name+".layers", end) == nil { // as package workspace calls them
 			root.Remove(note)
 		}
 	}

@@ -29,6 +29,7 @@ func TestCachesOfFoldersThatAreGoneAreRemovedAfterAWhile(t *testing.T) {
 		if err := os.Chmod(filepath.Join(name, "go-mod", "m"), 0o500); err != nil {
 			t.Fatal(err)
 		}
+		put(filepath.Join(name+".layers", "0", "go-mod", "upper", "file"), "x")
 		put(name+".of", note)
 		if err := os.Chtimes(name+".of", now.Add(-age), now.Add(-age)); err != nil {
 			t.Fatal(err)
@@ -59,7 +60,7 @@ func TestCachesOfFoldersThatAreGoneAreRemovedAfterAWhile(t *testing.T) {
 	kept = append(kept, filepath.Join(home, "other", "file"))
 
 	keepCaches(home, here, now)
-	for _, path := range []string{removed, removed + ".of"} {
+	for _, path := range []string{removed, removed + ".layers", removed + ".of"} {
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("%s is still there", path)
 		}
