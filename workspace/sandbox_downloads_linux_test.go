@@ -242,3 +242,25 @@ func TestSandboxReadsWhatTheUserHasDownloadedAndAddsNothingToIt(t *testing.T) {
 		t.Errorf("the user's folder changed from\n%q\nto\n%q", before, after)
 	}
 }
+
+func TestSandboxHidesCredentialsInAFolderThatHasALayer(t *testing.T) {
+	home, cache := t.TempDir(), filepath.Join(t.TempDir(), "cache")
+	for name, text := range map[string]string{"credentials.toml": "SECRETCARGO", "config.toml": "# settings\n", "bin/tool": "mine"} {
+		path := filepath.Join(home, ".cargo", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := workspace.Scrub(append(os.Environ(), "HOME="+home, "CARGO_HOME="), nil)
+	w := sandboxAt(t, t.TempDir(), workspace.SandboxOptions{Env: env, Cache: cache})
+	out, _ := bash(t, w, 30*time.Second, `cd ~/.cargo && cat credentials.toml config.toml; mv credentials.toml c; cp credentials.toml d; cat c d; echo theirs > bin/tool; cat bin/tool; grep -r SECRET ~/.cargo "`+cache+`.layers"`)
+	if strings.Contains(out, "SECRETCARGO") || !strings.Contains(out, "# settings") || !strings.Contains(out, "theirs") {
+		t.Errorf("%q", out)
+	}
+	if text, err := os.ReadFile(filepath.Join(home, ".cargo", "bin", "tool")); err != nil || string(text) != "mine" {
+		t.Errorf("the user's file is %q, %v", text, err)
+	}
+}
