@@ -383,3 +383,15 @@ func TestSandboxStandInsAreSharedByCommandsAndPrograms(t *testing.T) {
 		t.Errorf("left: %v", info.Mode())
 	}
 }
+
+func TestSandboxHoldsWhereTemporaryFilesLieInTheWorkspace(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("TMPDIR", root)
+	w := sandboxAt(t, root, workspace.SandboxOptions{})
+	if err := w.Prepare(); err != nil || len(w.Status().Failed) > 0 {
+		t.Errorf("%v, %+v", err, w.Status())
+	}
+	if out, exit := bash(t, w, 10*time.Second, "echo x > file && cat file"); exit.Code != 0 || out != "x\n" {
+		t.Errorf("%+v: %s", exit, out)
+	}
+}

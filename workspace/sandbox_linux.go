@@ -363,7 +363,7 @@ func (w *SandboxWorkspace) canary(run runFunc) error {
 // word is bad news.
 func (w *SandboxWorkspace) bait(start func(secret, port string, out *os.File) (wait func() error, err error)) error {
 	failed := func(err error) error { return fmt.Errorf("try the sandbox: %w", err) }
-	secret, err := os.CreateTemp("", "oneloop-canary-")
+	secret, err := os.CreateTemp(w.private(), "oneloop-canary-")
 	if err != nil {
 		return failed(err)
 	}
@@ -394,6 +394,20 @@ func (w *SandboxWorkspace) bait(start func(secret, port string, out *os.File) (w
 		return failed(err)
 	}
 	return nil
+}
+
+// private is a folder in which this user can put what commands must not see:
+// one of those they have of their own. The folder for temporary files need not
+// be one of them.
+func (w *SandboxWorkspace) private() string {
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
+		actual, err := realPath(dir)
+		in := func(given string) bool { _, in := below(given, actual); return in }
+		if err == nil && isDir(actual) && slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/dev"}, in) && !slices.ContainsFunc(w.policy.Write, in) {
+			return actual
+		}
+	}
+	return ""
 }
 
 // outside is a folder this user can write and commands must not: the home
