@@ -34,7 +34,7 @@ type size struct {
 }
 
 var (
-	full  = size{Starts: 41, Growths: 5, Outputs: 3, Output: 5_000_000_000, Files: 100_000, Searches: 15, Edits: 41, Commands: 101}
+	full  = size{Starts: 41, Growths: 5, Outputs: 3, Output: 5_000_000_000, Files: 100_000, Searches: 9, Edits: 41, Commands: 101}
 	small = size{Starts: 9, Growths: 1, Outputs: 1, Output: 500_000_000, Files: 20_000, Searches: 5, Edits: 9, Commands: 31}
 )
 
