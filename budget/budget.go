@@ -4,6 +4,7 @@
 package budget
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"sync"
@@ -33,49 +34,95 @@ type Totals struct {
 // use.
 //
 // Limits are looked at before a request. Tokens and cost are known only after
-// it, so they may be overshot, by at most the requests that are under way at
-// that moment.
+// it, so they may be overshot. Requests of several agents do not overshoot
+// them together: each that is under way has as much reserved for it as the
+// dearest reply so far used.
 type Ledger struct {
-	mu     *sync.Mutex // one for the whole tree
+	*tree
 	parent *Ledger
 	limits Limits
 	began  time.Time // of the first request
 	spent  Totals
-	priced int  // replies in spent
-	blind  bool // one of them did not say what it used
+	flying int     // requests under way
+	cost   float64 // of the dearest reply
+	tokens int64   // of the longest
+	priced int     // replies in spent
+	blind  bool    // one of them did not say what it used
+}
+
+// tree is what the ledgers of an agent and its children share.
+type tree struct {
+	mu    sync.Mutex
+	ended chan struct{} // closed, and made anew, when a request has ended
 }
 
 // New returns the ledger of an agent that has no parent.
 func New(l Limits) *Ledger {
-	return &Ledger{mu: new(sync.Mutex), limits: l, spent: Totals{Known: true}}
+	return &Ledger{tree: &tree{ended: make(chan struct{})}, limits: l, spent: Totals{Known: true}}
 }
 
 // Child returns the ledger of an agent that l's agent starts. What it is
 // charged is charged to l and its ancestors as well, and their limits hold
 // beside its own.
 func (l *Ledger) Child(limits Limits) *Ledger {
-	return &Ledger{mu: l.mu, parent: l, limits: limits, spent: Totals{Known: true}}
+	return &Ledger{tree: l.tree, parent: l, limits: limits, spent: Totals{Known: true}}
 }
 
-// Begin counts one request in l and all its ancestors. When a limit of any of
-// them is reached it counts nothing and returns an [*oneloop.LimitError],
-// whose What is "turns", "tokens", "cost" or "time".
-func (l *Ledger) Begin() error {
+// Begin counts one request in l and all its ancestors, which is under way until
+// end is called. When a limit of any of them is reached it counts nothing and
+// returns an [*oneloop.LimitError], whose What is "turns", "tokens", "cost" or
+// "time". Where a limit would be reached by what others under way have
+// reserved, it waits until one of them has ended, or ctx has.
+func (l *Ledger) Begin(ctx context.Context) (end func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
-	for a := l; a != nil; a = a.parent {
-		if err := a.reached(now); err != nil {
-			return err
+	for {
+		now, wait := time.Now(), false
+		for a := l; a != nil; a = a.parent {
+			if err := a.reached(now); err != nil {
+				return nil, err
+			}
+			wait = wait || a.reserved()
+		}
+		if !wait {
+			break
+		}
+		ended := l.ended
+		l.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 	}
 	for a := l; a != nil; a = a.parent {
 		if a.began.IsZero() {
-			a.began = now
+			a.began = time.Now()
 		}
 		a.spent.Requests++
+		a.flying++
 	}
-	return nil
+	return sync.OnceFunc(l.end), nil
+}
+
+func (l *Ledger) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for a := l; a != nil; a = a.parent {
+		a.flying--
+	}
+	close(l.ended)
+	l.ended = make(chan struct{})
+}
+
+// reserved reports whether what is reserved for requests under way reaches one
+// of l's own limits.
+func (l *Ledger) reserved() bool {
+	s, lim, n := &l.spent, &l.limits, l.flying
+	return n > 0 && (lim.Cost > 0 && s.Cost+float64(n)*l.cost >= lim.Cost || lim.Tokens > 0 && s.Usage.Total()+int64(n)*l.tokens >= lim.Tokens)
 }
 
 // reached looks at l's own limits. A limit that cannot be watched, because a
@@ -198,6 +245,7 @@ func (l *Ledger) add(s oneloop.Spend) {
 	} else {
 		t.Usage = t.Usage.Add(s.Usage)
 	}
+	l.cost, l.tokens = max(l.cost, s.Cost), max(l.tokens, s.Usage.Total())
 	t.Usage.Context = 0 // a sum stands in no window
 	t.Cost += s.Cost
 	t.Known = t.Known && s.Known

@@ -1,9 +1,11 @@
 package budget_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,14 +32,86 @@ func what(t *testing.T, err error) string {
 	return limit.What
 }
 
+// begin has a request begin and end.
+func begin(l *budget.Ledger) error {
+	end, err := l.Begin(context.Background())
+	if err == nil {
+		end()
+	}
+	return err
+}
+
+func TestRequestsSideBySideDoNotOvershootALimitTogether(t *testing.T) {
+	for name, limits := range map[string]budget.Limits{
+		"tokens": {Tokens: 1000},
+		"cost":   {Cost: 0.003},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			root := budget.New(limits)
+			if err := begin(root); err != nil {
+				t.Fatal(err)
+			}
+			root.Charge(sonnet, used(300, 0))
+			var under, most, done atomic.Int64
+			var wg sync.WaitGroup
+			for range 10 {
+				l := root.Child(budget.Limits{})
+				wg.Go(func() {
+					end, err := l.Begin(t.Context())
+					if err != nil {
+						if got := what(t, err); got != name {
+							t.Errorf("limit on %q, want %q", got, name)
+						}
+						return
+					}
+					defer end()
+					most.Store(max(most.Load(), under.Add(1)))
+					time.Sleep(time.Second)
+					under.Add(-1)
+					done.Add(1)
+					l.Charge(sonnet, used(300, 0))
+				})
+			}
+			wg.Wait()
+			if total := root.Totals().Usage.Total(); total != 1200 || most.Load() < 2 {
+				t.Errorf("%s: %d requests used %d together, %d at once; want 1200, and 2 at once", name, done.Load()+1, total, most.Load())
+			}
+		})
+	}
+}
+
+func TestWhoWaitsForOthersCanGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := budget.New(budget.Limits{Tokens: 100})
+		if err := begin(l); err != nil {
+			t.Fatal(err)
+		}
+		l.Charge(sonnet, used(90, 0))
+		end, err := l.Begin(t.Context())
+		if err != nil {
+			t.Fatalf("nothing is under way: %v", err)
+		}
+		defer end()
+		ctx, stop := context.WithCancelCause(t.Context())
+		gone := errors.New("the user left")
+		time.AfterFunc(time.Minute, func() { stop(gone) })
+		if _, err := l.Begin(ctx); err != gone {
+			t.Errorf("got %v, want that the user left", err)
+		}
+		if n := l.Totals().Requests; n != 2 {
+			t.Errorf("counted %d requests, want 2", n)
+		}
+	})
+}
+
 func TestALimitOnRequestsAllowsExactlyThatMany(t *testing.T) {
 	l := budget.New(budget.Limits{Requests: 3})
 	for range 3 {
-		if err := l.Begin(); err != nil {
+		if err := begin(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := what(t, l.Begin()); got != "turns" {
+	if got := what(t, begin(l)); got != "turns" {
 		t.Errorf("limit on %q", got)
 	}
 	if n := l.Totals().Requests; n != 3 {
@@ -51,15 +125,15 @@ func TestTokensAndCostStopTheRequestAfterTheOneThatReachedThem(t *testing.T) {
 		"cost":   {Cost: 0.003},
 	} {
 		l := budget.New(limits)
-		if err := l.Begin(); err != nil {
+		if err := begin(l); err != nil {
 			t.Fatal(err)
 		}
 		l.Charge(sonnet, used(999, 0))
-		if err := l.Begin(); err != nil {
+		if err := begin(l); err != nil {
 			t.Fatalf("%s: below the limit: %v", name, err)
 		}
 		l.Charge(sonnet, used(1, 100))
-		if got := what(t, l.Begin()); got != name {
+		if got := what(t, begin(l)); got != name {
 			t.Errorf("limit on %q, want %q", got, name)
 		}
 	}
@@ -73,7 +147,7 @@ func TestALimitOnTimeRunsFromTheFirstRequest(t *testing.T) {
 		if _, up := l.Deadline(); up != nil {
 			t.Error("a deadline before the first request")
 		}
-		if err := l.Begin(); err != nil {
+		if err := begin(l); err != nil {
 			t.Fatal(err)
 		}
 		at, up := l.Deadline()
@@ -81,11 +155,11 @@ func TestALimitOnTimeRunsFromTheFirstRequest(t *testing.T) {
 			t.Errorf("deadline %v %v", at, up)
 		}
 		time.Sleep(time.Minute - 1)
-		if err := l.Begin(); err != nil {
+		if err := begin(l); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(1)
-		if got := what(t, l.Begin()); got != "time" {
+		if got := what(t, begin(l)); got != "time" {
 			t.Errorf("limit on %q", got)
 		}
 	})
@@ -97,15 +171,15 @@ func TestAChildIsHeldToTheLimitsOfAllItsAncestors(t *testing.T) {
 	b := root.Child(budget.Limits{})
 	deep := a.Child(budget.Limits{})
 	for _, l := range []*budget.Ledger{deep, a} {
-		if err := l.Begin(); err != nil {
+		if err := begin(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	what(t, deep.Begin())
-	if err := b.Begin(); err != nil {
+	what(t, begin(deep))
+	if err := begin(b); err != nil {
 		t.Errorf("a's limit held b back: %v", err)
 	}
-	what(t, b.Begin())
+	what(t, begin(b))
 	if n := root.Totals().Requests; n != 3 {
 		t.Errorf("the root counted %d", n)
 	}
@@ -144,7 +218,7 @@ func TestALimitThatCannotBeWatchedStopsTheAgent(t *testing.T) {
 		root := budget.New(limits)
 		l := root.Child(budget.Limits{})
 		l.Charge(sonnet, oneloop.Usage{})
-		if got := what(t, l.Begin()); got != name {
+		if got := what(t, begin(l)); got != name {
 			t.Errorf("limit on %q, want %q", got, name)
 		}
 	}
@@ -176,7 +250,7 @@ func TestConcurrentAgentsNeverPassALimitOnRequests(t *testing.T) {
 		began := make([]int, len(ledgers))
 		for i, l := range ledgers {
 			wg.Go(func() {
-				for l.Begin() == nil {
+				for begin(l) == nil {
 					began[i]++
 					l.Charge(sonnet, used(1, 1))
 				}

@@ -10,8 +10,9 @@ import (
 
 // Budget counts requests and what they use in a ledger, prices them as those
 // of the model with this id, and holds to the ledger's limits: a request that
-// may not begin fails with an [*oneloop.LimitError], and one that is under way
-// when the time is up is interrupted. It emits [oneloop.Spend] after every
+// may not begin fails with an [*oneloop.LimitError], one whose beginning could
+// overshoot a limit waits for those under way ([budget.Ledger.Begin]), and one
+// that is under way when the time is up is interrupted. It emits [oneloop.Spend] after every
 // reply and [oneloop.Limited] when a limit is reached.
 //
 // Tries that failed are on the bill, too: what a [oneloop.Discard] says was
@@ -24,10 +25,12 @@ func Budget(m oneloop.Model, l *budget.Ledger, id string) oneloop.Model {
 		if err := l.Priced(id); err != nil {
 			return nil, err
 		}
-		if err := l.Begin(); err != nil {
+		end, err := l.Begin(outer)
+		if err != nil {
 			limited(err, emit)
 			return nil, err
 		}
+		defer end()
 		ctx, stop := context.WithCancelCause(outer)
 		defer stop(nil)
 		if at, timeUp := l.Deadline(); timeUp != nil {
