@@ -113,12 +113,15 @@ func (e *RefusedError) Error() string {
 }
 
 // TruncatedError ends a turn whose last message was cut at a limit of the
-// model and could not be continued.
+// model, or paused by the API, and could not be continued.
 type TruncatedError struct{ Stop StopReason }
 
 func (e *TruncatedError) Error() string {
-	if e.Stop == StopContextWindow {
+	switch e.Stop {
+	case StopContextWindow:
 		return "the reply was cut at the end of the model's window"
+	case StopPause:
+		return "the reply was paused again and again and never finished"
 	}
 	return "the reply was cut at the model's output limit"
 }

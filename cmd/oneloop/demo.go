@@ -68,7 +68,11 @@ func (p *program) play(ctx context.Context, dir string) error {
 	for i, s := range all {
 		if i > 0 && !p.opts.yes && tui.IsTerminal(p.stdin) && tui.IsTerminal(p.stdout) {
 			fmt.Fprint(out, "\n"+p.words.DemoEnter)
-			if err := enter(ctx, keys); err != nil {
+			switch err := enter(ctx, keys); {
+			case errors.Is(err, io.EOF): // Ctrl-D leaves, as everywhere
+				fmt.Fprintln(out)
+				return out.err
+			case err != nil:
 				return err
 			}
 		}
@@ -112,9 +116,6 @@ func enter(ctx context.Context, keys *bufio.Reader) error {
 	}()
 	select {
 	case err := <-typed:
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -107,8 +107,11 @@ func (p *program) hint(err error) string {
 		return p.words.HintRefused
 	}
 	if cut, ok := errors.AsType[*oneloop.TruncatedError](err); ok {
-		if cut.Stop == oneloop.StopContextWindow {
+		switch cut.Stop {
+		case oneloop.StopContextWindow:
 			return p.words.HintTooLong
+		case oneloop.StopPause:
+			return p.words.HintPaused
 		}
 		return p.words.HintTruncated
 	}

@@ -117,3 +117,13 @@ func TestAFullDiskEndsNoBackgroundCommand(t *testing.T) {
 		t.Error("the command did not go on")
 	}
 }
+
+func TestACommandInTheBackgroundComesBeforeASubtask(t *testing.T) {
+	p := newProduct(t, script.Say(behind("t1", "true")), script.Say(shell("t2", `oneloop "the subtask"`)), say("done"))
+	p.server.Route("the subtask", say("from the subtask"))
+	o := p.done("--sandbox", "none", "go on")
+	if o.stdout != "done\n" {
+		t.Errorf("stdout is %q", o.stdout)
+	}
+	lacks(t, o.stderr, "make a folder", "not found")
+}

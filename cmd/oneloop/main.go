@@ -59,7 +59,7 @@ func run(args []string) int {
 	case opts.version || opts.command == "version":
 		return p.print(fmt.Sprintf(p.words.Version, version(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH) + "\n")
 	case opts.command == "demo":
-		return p.end(p.demo)
+		return p.end(p.demo, os.Interrupt)
 	case opts.command == "policy":
 		return p.end(p.policy)
 	case opts.command == "doctor":

@@ -308,3 +308,25 @@ func TestCaseStrm12CompressedTextIsShownAsItComes(t *testing.T) {
 	c.types("\x04")
 	c.ends()
 }
+
+func TestWhoLeavesTheDemoLeavesNothing(t *testing.T) {
+	for name, key := range map[string]string{"Ctrl-C": "\x03", "Ctrl-D": "\x04"} {
+		t.Run(name, func(t *testing.T) {
+			p := newProduct(t)
+			tmp := t.TempDir()
+			p.env = append(p.env, "TMPDIR="+tmp)
+			c := p.sit(pty.Winsize{Rows: 24, Cols: 80}, "TERM=xterm-256color", "demo")
+			c.sees("press Enter to go on")
+			c.types(key)
+			select {
+			case <-c.done:
+			case <-time.After(time.Minute):
+				t.Fatal("it goes on")
+			}
+			left, err := os.ReadDir(tmp)
+			if err != nil || len(left) > 0 {
+				t.Errorf("it leaves %v %v", left, err)
+			}
+		})
+	}
+}

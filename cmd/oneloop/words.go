@@ -15,18 +15,26 @@ var alone = []string{"demo", "version", "help", "doctor"}
 // here are the reserved words that this version has.
 func here(word string) bool { return slices.Contains(alone, word) }
 
-// nearWord returns the reserved word that word is one or two letters off,
-// empty when there is none or word is reserved itself.
+// nearWord returns the reserved word that word is a misspelling of, empty when
+// there is none or word is reserved itself. One or two letters are off then;
+// but test is no team, log no login and review no view: a short word has one
+// letter off at most, and who is two letters off begins with the right one.
 func nearWord(word string) string {
-	best, at := "", 3
-	for _, r := range reserved {
-		// A word of one or two letters is no misspelling of a longer one.
-		if d := distance(word, r); d > 0 && d < at && d < utf8.RuneCountInString(word) {
-			best, at = r, d
-		}
-	}
 	if slices.Contains(reserved, word) {
 		return ""
+	}
+	best, at := "", 3
+	for _, r := range reserved {
+		d, most := distance(word, r), 0
+		switch n := utf8.RuneCountInString(word); {
+		case n > 5 && word[0] == r[0]:
+			most = 2
+		case n > 3:
+			most = 1
+		}
+		if d <= most && d < at {
+			best, at = r, d
+		}
 	}
 	return best
 }

@@ -65,6 +65,7 @@ type Text struct {
 	HintTooLong     string
 	HintRefused     string
 	HintTruncated   string
+	HintPaused      string
 	HintLimit       string // flag that raises it
 	HintOtherLimit  string
 

@@ -103,6 +103,7 @@ Exit code
 	HintBusyUntil:   "%s wants to be left alone until %s. What was done so far stays done; try again then, or use another key or model.",
 	HintTooLong:     "Begin a new conversation (/clear), or give less at once: long texts go into a file that the task names.",
 	HintRefused:     "Say the task differently or choose another model with --model.",
+	HintPaused:      "The API did not let the model come to an end; try again, or ask for less at a time.",
 	HintTruncated:   "The reply was cut at the output limit; ask for it in smaller parts.",
 	HintLimit:       "What was done so far stays done. %s sets the limit.",
 	HintOtherLimit:  "What was done so far stays done; say what is left as a new task.",

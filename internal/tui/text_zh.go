@@ -100,6 +100,7 @@ var chinese = Text{
 	HintBusyUntil:   "%s 要求在 %s 之前不要再发请求。已做的不会撤销；请到时再试，或换一个密钥或模型。",
 	HintTooLong:     "请开始新的对话（/clear），或一次少给一些：长文本放进文件，在任务里写上文件名。",
 	HintRefused:     "请换一种说法，或用 --model 换一个模型。",
+	HintPaused:      "API 一直没有让模型答完；请重试，或一次少问一些。",
 	HintTruncated:   "回答因长度上限被截断；请分成几部分来问。",
 	HintLimit:       "已做的不会撤销。限额由 %s 设定。",
 	HintOtherLimit:  "已做的不会撤销；请把剩下的部分作为新的任务。",
