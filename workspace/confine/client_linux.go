@@ -111,8 +111,9 @@ func namespaces() *syscall.SysProcAttr {
 		attr.GidMappings = allOf("/proc/self/gid_map")
 		return attr
 	}
-	// An ordinary user loses its rights in the namespaces at exec otherwise.
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
+	// An ordinary user loses its rights in the namespaces at exec otherwise. The
+	// last is for the working folder of a layer, which nobody else may read.
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE, unix.CAP_DAC_OVERRIDE}
 	return attr
 }
 
