@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"slices"
@@ -26,6 +27,7 @@ type network struct {
 
 	mu   sync.Mutex
 	runs []*reach // of commands that run, the latest last
+	any  *reach   // of all of them, where it is not known which one it is; nil: not made yet
 
 	keep    *policy.Keep
 	pending []string // rules to keep
@@ -33,6 +35,8 @@ type network struct {
 
 // reach is what one command reaches.
 type reach struct {
+	call  *oneloop.ToolUse
+	emit  func(oneloop.Event)
 	visit *policy.Visit
 	clock *tool.Clock // nil: it runs in the background
 	mu    sync.Mutex
@@ -104,13 +108,14 @@ func (n *network) attach(inner tool.AttachFunc) tool.AttachFunc {
 		if clock == nil { // emit is over when we return
 			emit = n.tell
 		}
-		r := &reach{visit: n.hosts.For(ctx, call, emit), clock: clock}
+		r := &reach{call: call, emit: emit, visit: n.hosts.For(ctx, call, emit), clock: clock}
 		n.mu.Lock()
-		n.runs = append(n.runs, r)
+		n.runs, n.any = append(n.runs, r), nil
 		n.mu.Unlock()
 		return func() {
 			n.mu.Lock()
 			n.runs = slices.DeleteFunc(n.runs, func(other *reach) bool { return other == r })
+			n.any = nil
 			last := len(n.runs) == 0
 			n.mu.Unlock()
 			if last {
@@ -145,15 +150,49 @@ func (n *network) hold() (resume func()) {
 	}
 }
 
-// latest is the command that was started last. When none runs, as between the
-// hooks of a turn, it is one of nobody's.
-func (n *network) latest(ctx context.Context) *reach {
+// whose is the command that connects. When several run, nothing tells which of
+// them it is: then it is one of them, and all are named to who is asked. When
+// none runs, as between the hooks of a turn, it is one of nobody's.
+func (n *network) whose(ctx context.Context) *reach {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.runs) > 0 {
-		return n.runs[len(n.runs)-1]
+	switch {
+	case len(n.runs) == 0:
+		return &reach{visit: n.hosts.For(ctx, &oneloop.ToolUse{Name: "Hook"}, n.tell)}
+	case len(n.runs) == 1:
+		return n.runs[0]
+	case n.any == nil:
+		var commands []string
+		for _, r := range n.runs {
+			var in struct{ Command string }
+			if json.Unmarshal(r.call.Input, &in) == nil {
+				commands = append(commands, in.Command)
+			}
+		}
+		input, err := json.Marshal(map[string]string{"command": strings.Join(commands, "\n"+n.words.NetworkOr+"\n")})
+		if err != nil {
+			return n.runs[len(n.runs)-1] // a map of strings has no such error
+		}
+		call := &oneloop.ToolUse{Name: "Bash", Input: input}
+		// The question outlives the connection that it is asked for, as one
+		// that is for a single command does, and each of the commands.
+		n.any = &reach{call: call, visit: n.hosts.For(context.WithoutCancel(ctx), call, n.say)}
 	}
-	return &reach{visit: n.hosts.For(ctx, &oneloop.ToolUse{Name: "Hook"}, n.tell)}
+	return n.any
+}
+
+// say tells of a connection in the course of a call that runs, so that it is
+// counted there, or else beside them all.
+func (n *network) say(e oneloop.Event) {
+	emit := n.tell
+	n.mu.Lock()
+	for _, r := range n.runs {
+		if r.clock != nil {
+			emit = r.emit
+		}
+	}
+	n.mu.Unlock()
+	emit(e)
 }
 
 // dial connects a command to a host that it may reach. What is dialled is the
@@ -166,7 +205,7 @@ func (n *network) dial(ctx context.Context, kind, host string, port int) (net.Co
 	if err := g.Look(host, uint16(port)); err != nil {
 		return nil, err
 	}
-	r := n.latest(ctx)
+	r := n.whose(ctx)
 	if err := r.visit.Allow(ctx, host, port); err != nil {
 		return nil, err
 	}

@@ -123,3 +123,17 @@ func TestAHostIsAskedForLive(t *testing.T) {
 	c.types("\x04")
 	c.ends()
 }
+
+func TestWhoIsAskedForAHostSeesEveryCommandItMayBeFor(t *testing.T) {
+	site(t) // needs curl, too
+	p := newProduct(t,
+		script.Say(behind("t1", "while ! [ -e go ]; do sleep 0.02; done; curl -sS --noproxy '' http://x.invalid/; touch asked; sleep 300"),
+			shell("t2", "echo harmless; touch go; while ! [ -e asked ]; do sleep 0.02; done")), say("seen"))
+	c := p.converse("--permission-mode", "default")
+	c.types("go on\r")
+	c.answers("n\r", "Connect to this host?", "x.invalid:80", "curl -sS", "# or", "echo harmless")
+	c.sees("seen")
+	contains(t, p.result(2, "t2"), "harmless")
+	c.types("\x04")
+	c.ends()
+}

@@ -42,6 +42,7 @@ type Text struct {
 	TraceFile       string // file, error
 	SandboxNone     string
 	SandboxOn       string
+	NetworkOr       string // between commands of which one connects
 	NetworkUsed     string // hosts, with connections and bytes
 	SandboxMissing  string
 	ChildFlags      string // flags

@@ -81,6 +81,7 @@ Exit code
 	TraceFile:       "cannot write the trace to %s: %v; name another file with --trace=FILE",
 	SandboxNone:     "no sandbox: commands run with your rights; those that do more than look are asked for, or denied when nobody is there",
 	SandboxOn:       "Commands run in a sandbox: they change this folder and a /tmp of their own, and reach only hosts that you allow.",
+	NetworkOr:       "# or",
 	NetworkUsed:     "network: %s",
 	SandboxMissing:  "--sandbox none runs commands without one: each that does more than look is then asked for, or denied when nobody is there.",
 	ChildFlags:      "not used in a subtask, where the agent above decides: %s",

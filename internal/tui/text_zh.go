@@ -78,6 +78,7 @@ var chinese = Text{
 	TraceFile:       "无法把记录写入 %s：%v；请用 --trace=文件 换一个文件",
 	SandboxNone:     "没有沙箱：命令以你的身份执行；不只是查看的命令会先询问，无人可问时拒绝",
 	SandboxOn:       "命令在沙箱里执行：只能改动这个目录和它自己的 /tmp，只能访问你允许的主机。",
+	NetworkOr:       "# 或者",
 	NetworkUsed:     "网络：%s",
 	SandboxMissing:  "加 --sandbox none 可以不用沙箱执行命令：不只是查看的命令会先询问，无人可问时拒绝。",
 	ChildFlags:      "在子任务里不起作用，由上层智能体决定：%s",
