@@ -152,7 +152,9 @@ func (v *Visit) ask(host string, port int, at string) *denial {
 	case err != nil && ctx.Err() != nil:
 		return hostEnded(at, err)
 	case err != nil:
-		return hostUnasked(f, at, fmt.Sprintf("no answer came (%v)", err))
+		d := hostUnasked(f, at, fmt.Sprintf("no answer came (%v)", err))
+		d.nobody = false
+		return d
 	case !a.Allow:
 		return hostRefused(at, a.Reason)
 	case a.Always && want != "":

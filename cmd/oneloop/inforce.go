@@ -64,10 +64,15 @@ func (p *program) boundary(ws workspace.Workspace) oneloop.Boundary {
 // opening says at the beginning of a conversation what holds in it.
 func (p *program) opening(a *agent) []string {
 	var lines []string
-	if a.box != nil {
+	m := p.mode()
+	switch {
+	case a.box == nil:
+	case m == policy.Plan:
+		lines = append(lines, p.words.SandboxPlan)
+	default:
 		lines = append(lines, p.words.SandboxOn)
 	}
-	if m := p.mode(); m != policy.Default {
+	if m != policy.Default {
 		lines = append(lines, p.modeLine(m))
 	}
 	if len(p.settings.Dirs) > 0 {
@@ -89,7 +94,7 @@ func (p *program) userSettings() string {
 func (c *conversation) permissions() string {
 	w := c.words
 	lines := []string{c.modeLine(c.mode())}
-	if from := c.settings.From["permission_mode"]; from != "" {
+	if from := c.settings.From["permission_mode"]; from != "" && c.mode() == c.settings.Mode {
 		lines[0] += " (" + fmt.Sprintf(w.ModeFrom, from) + ")"
 	}
 	list := c.agent.rules.List()

@@ -195,7 +195,7 @@ func TestInPlanCommandsLookAndTheAcceptedPlanIsCarriedOut(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "trace")
 	c := p.sit(wide, "TERM=xterm", "--permission-mode", "plan", "--trace="+file)
-	c.sees("permission mode plan", "Ctrl-D")
+	c.sees("they look at this folder", "permission mode plan", "Ctrl-D")
 	c.types("go on\r")
 	c.sees("commands run in: ", ", network by rules, read-only")
 	c.answers("n look at it too\r", "Carry out this plan?", "  1. make it", "keep planning")
@@ -211,6 +211,13 @@ func TestInPlanCommandsLookAndTheAcceptedPlanIsCarriedOut(t *testing.T) {
 	if !p.exists("made") {
 		t.Errorf("it was not carried out: %s", p.result(5, "t4"))
 	}
+	c.types("/permissions\r")
+	c.sees("permission mode default", "no rules")
+	c.mu.Lock()
+	if strings.Contains(string(c.all), "set by --permission-mode") {
+		t.Error("the mode is said to be that of the flag, which named another")
+	}
+	c.mu.Unlock()
 	c.types("\x04")
 	c.ends()
 	text, err := os.ReadFile(file)

@@ -42,6 +42,7 @@ type Text struct {
 	TraceFile       string // file, error
 	SandboxNone     string
 	SandboxOn       string
+	SandboxPlan     string // as long as a plan is made
 	NetworkOr       string // between commands of which one connects
 	NetworkUsed     string // hosts, with connections and bytes
 	SandboxMissing  string

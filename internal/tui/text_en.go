@@ -20,8 +20,8 @@ Flags
   --model NAME           model, e.g. claude-sonnet-5 (or MODEL_ID, ONELOOP_MODEL)
   --effort LEVEL         low, medium, high, xhigh or max
   --tools LIST           tools the model gets, of Bash, Read, Write, Edit, Glob,
-                         Grep, WebFetch and AskUserQuestion; or "bash": one
-                         tool and a system prompt of one line
+                         Grep, WebFetch, TaskStop and AskUserQuestion; or
+                         "bash": one tool and a system prompt of one line
   --system-prompt TEXT   instead of the built-in system prompt
   --append-system-prompt TEXT
                          after the built-in system prompt
@@ -80,6 +80,7 @@ Exit code
 	NoBash:          "bash was not found; install it (apt-get install bash, brew install bash) or put its folder into PATH",
 	TraceFile:       "cannot write the trace to %s: %v; name another file with --trace=FILE",
 	SandboxNone:     "no sandbox: commands run with your rights; those that do more than look are asked for, or denied when nobody is there",
+	SandboxPlan:     "Commands run in a sandbox: they look at this folder, change nothing but a /tmp of their own, and reach only hosts that you allow.",
 	SandboxOn:       "Commands run in a sandbox: they change this folder and a /tmp of their own, and reach only hosts that you allow.",
 	NetworkOr:       "# or",
 	NetworkUsed:     "network: %s",

@@ -19,7 +19,7 @@ var chinese = Text{
   --model 名称           使用的模型，如 claude-sonnet-5（也可用 MODEL_ID、ONELOOP_MODEL）
   --effort 档位          low、medium、high、xhigh 或 max
   --tools 列表           给模型的工具：Bash、Read、Write、Edit、Glob、Grep、
-                         WebFetch、AskUserQuestion；写 bash 则只有一个工具和一行系统提示词
+                         WebFetch、TaskStop、AskUserQuestion；写 bash 则只有一个工具和一行系统提示词
   --system-prompt 文本   替换内置的系统提示词
   --append-system-prompt 文本
                          追加在内置的系统提示词之后
@@ -77,6 +77,7 @@ var chinese = Text{
 	NoBash:          "找不到 bash；请先安装（apt-get install bash 或 brew install bash），或把它所在的目录加入 PATH",
 	TraceFile:       "无法把记录写入 %s：%v；请用 --trace=文件 换一个文件",
 	SandboxNone:     "没有沙箱：命令以你的身份执行；不只是查看的命令会先询问，无人可问时拒绝",
+	SandboxPlan:     "命令在沙箱里执行：可以查看这个目录，除了自己的 /tmp 什么都不能改，只能访问你允许的主机。",
 	SandboxOn:       "命令在沙箱里执行：只能改动这个目录和它自己的 /tmp，只能访问你允许的主机。",
 	NetworkOr:       "# 或者",
 	NetworkUsed:     "网络：%s",
