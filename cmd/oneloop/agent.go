@@ -313,8 +313,9 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 
 // private makes a run's folder, with the link to this program in it.
 func private(dir string) (link string, err error) {
-	// The output of a command in the background may have made it already.
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	// The output of a command in the background may have made it already: its
+	// name is one that nobody can guess.
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("make a folder for this run: %w", err)
 	}
 	link, _, err = team.Link(dir)
