@@ -94,7 +94,8 @@ func begin(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("bash", "-c", "git init -q -b main && git add -A && git commit -qm first")
+	cmd := exec.Command("bash", "-c", "git init -q -b main && git add -A && git commit -qm first && cat > .git/hooks/pre-commit && chmod 755 .git/hooks/pre-commit")
+	cmd.Stdin = strings.NewReader("#!/bin/sh\nif git diff --cached --name-only | grep -q '^wrong'; then echo the hook says no; exit 1; fi\n")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), person...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -73,7 +73,8 @@ func (s *script) guard(list []Guard) {
 		return
 	}
 	how := at(s, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_BENEATH})
-	readOnly := at(s, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOEXEC})
+	// Not noexec: git would pass over a hook of the user's that it cannot run.
+	readOnly := at(s, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	empty := s.text("")
 	var root string
 	for _, g := range list {
