@@ -20,7 +20,7 @@ var ErrUntrusted = errors.New("the user has not trusted it")
 type FindingKind int
 
 const (
-	Settings     FindingKind = iota // run commands, allow calls, change how the agent works
+	Settings     FindingKind = iota // run commands, allow calls, add folders, change how the agent works
 	Servers                         // start programs and connect to servers that give the model tools
 	Variables                       // decide whose key is used and where requests go
 	Scripts                         // be run by hooks
@@ -32,7 +32,7 @@ const (
 
 // kindTexts say of each kind what it does.
 var kindTexts = [...]string{
-	Settings:     "settings, which can run commands and let calls run unasked",
+	Settings:     "settings, which can run commands, let calls run unasked and add folders to write in",
 	Servers:      "servers of tools, which are programs to start or addresses to connect to",
 	Variables:    "variables, which decide whose key is used and where requests go",
 	Scripts:      "scripts, which hooks can run",
@@ -100,7 +100,7 @@ type Trusted struct {
 // The error is the cause of ctx when that ended the question.
 func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
 	dir := realPath(o.Dir)
-	t := &Trusted{Dir: dir, Found: append(survey(dir), o.More...)}
+	t := &Trusted{Dir: dir, Found: append(survey(dir, o.Home), o.More...)}
 	if len(t.Found) == 0 {
 		return t, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -59,7 +60,7 @@ const (
 
 // survey lists what the folder brings along. What is in the files is looked
 // at for their sums and for the words of the question, and for nothing else.
-func survey(dir string) []Finding {
+func survey(dir, home string) []Finding {
 	var found []Finding
 	for _, b := range brought {
 		name, isFolder := strings.CutSuffix(b.name, "/")
@@ -73,7 +74,7 @@ func survey(dir string) []Finding {
 		} else {
 			f.data, f.err = readPlain(at)
 			if f.err == nil {
-				f.Sum, f.Items = sum(f.data), items(b.kind, f.data)
+				f.Sum, f.Items = sum(f.data), items(b.kind, f.data, dir, home)
 			}
 		}
 		if errors.Is(f.err, fs.ErrNotExist) || errors.Is(f.err, syscall.ENOTDIR) {
@@ -202,51 +203,81 @@ func addFile(all hash.Hash, at, rel string, e fs.DirEntry, budget *int64) error 
 }
 
 // items lists what a file would do, as far as it says so in the usual form.
-func items(kind FindingKind, data []byte) []string {
+func items(kind FindingKind, data []byte, dir, home string) []string {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch kind {
 	case Settings:
-		return settingItems(data)
+		return settingItems(data, dir, home)
 	case Servers:
 		return serverItems(data)
 	}
 	return nil
 }
 
-func settingItems(data []byte) []string {
-	var file struct {
-		Permissions struct {
-			Allow []string `json:"allow"`
-		} `json:"permissions"`
-		Hooks map[string][]struct {
-			Matcher string `json:"matcher"`
-			Hooks   []struct {
-				Command string   `json:"command"`
-				Args    []string `json:"args"`
-			} `json:"hooks"`
-		} `json:"hooks"`
+type hookItems map[string][]struct {
+	Matcher string `json:"matcher"`
+	Hooks   []struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	} `json:"hooks"`
+}
+
+// settingItems lists the folders, hooks and rules of a settings file. Its keys
+// are compared to the letter, as whoever uses the file does: another key that
+// differs in case must not hide one. Each kind of item is cut by itself, so
+// that many of one do not hide those of another.
+func settingItems(data []byte, dir, home string) []string {
+	var file, permissions map[string]json.RawMessage
+	var hooks hookItems
+	var dirs, rules []string
+	err := json.Unmarshal(data, &file)
+	for _, part := range []struct {
+		raw func() json.RawMessage
+		to  any
+	}{
+		{func() json.RawMessage { return file["hooks"] }, &hooks},
+		{func() json.RawMessage { return file["permissions"] }, &permissions},
+		{func() json.RawMessage { return permissions["additionalDirectories"] }, &dirs},
+		{func() json.RawMessage { return permissions["allow"] }, &rules},
+	} {
+		if raw := part.raw(); err == nil && len(raw) > 0 {
+			err = json.Unmarshal(raw, part.to)
+		}
 	}
-	if json.Unmarshal(data, &file) != nil {
+	if err != nil {
 		return []string{"(it is not in the usual form)"}
 	}
-	var list []string
-	events := make([]string, 0, len(file.Hooks))
-	for event := range file.Hooks {
-		events = append(events, event)
+	for i, name := range dirs {
+		dirs[i] = shown("lets commands and tools write in: " + added(name, dir, home))
 	}
-	slices.Sort(events)
-	for _, event := range events {
-		for _, group := range file.Hooks[event] {
-			for _, h := range group.Hooks {
+	for i, rule := range rules {
+		rules[i] = shown("lets run unasked: " + rule)
+	}
+	return slices.Concat(few(dirs), few(hooks.list()), few(rules))
+}
+
+func (h hookItems) list() (list []string) {
+	for _, event := range slices.Sorted(maps.Keys(h)) {
+		for _, group := range h[event] {
+			for _, c := range group.Hooks {
 				at := strings.TrimSpace(event + " " + group.Matcher)
-				list = append(list, shown(fmt.Sprintf("runs at %s: %s", at, strings.Join(append([]string{h.Command}, h.Args...), " "))))
+				list = append(list, shown(fmt.Sprintf("runs at %s: %s", at, strings.Join(append([]string{c.Command}, c.Args...), " "))))
 			}
 		}
 	}
-	for _, rule := range file.Permissions.Allow {
-		list = append(list, shown("lets run unasked: "+rule))
+	return list
+}
+
+// added is the folder that settings in dir mean by name, wherever links lead.
+func added(name, dir, home string) string {
+	at := filepath.FromSlash(name)
+	if rest, ok := strings.CutPrefix(at, "~"); ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+		at = home + rest
 	}
-	return few(list)
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	return realPath(at)
 }
 
 func serverItems(data []byte) []string {

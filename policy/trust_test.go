@@ -220,6 +220,35 @@ func TestTheQuestionSaysWhatWouldHappen(t *testing.T) {
 	}
 }
 
+func TestTheQuestionNamesTheFoldersThatSettingsAdd(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	out := filepath.Join(home, "out")
+	if err := os.Symlink(out, filepath.Join(dir, "near")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, home, "out/file", "")
+	hooks := strings.Repeat(`{"type":"command","command":"a"},`, 40) + `{"type":"command","command":"a"}`
+	put(t, dir, ".oneloop/settings.json", `{"hooks":{"Stop":[{"hooks":[`+hooks+`]}]},
+		"permissions":{"additionalDirectories":["~","near","../x","/srv/data"],"AdditionalDirectories":[],"allow":["Edit"],"Allow":[]},"Permissions":{}}`)
+	u := &user{}
+	trust(t, policy.TrustOptions{Dir: dir, Home: home, Ask: u.ask})
+	real := func(name string) string {
+		led, err := filepath.EvalSymlinks(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return led
+	}
+	for _, want := range []string{real(home), real(out), filepath.Join(filepath.Dir(real(dir)), "x"), "/srv/data"} {
+		if !strings.Contains(u.asked[0].Detail, "write in: "+want+"\n") {
+			t.Errorf("the question does not name %q:\n%s", want, u.asked[0].Detail)
+		}
+	}
+	if !strings.Contains(u.asked[0].Detail, "lets run unasked: Edit") {
+		t.Errorf("many hooks hide a rule, or another key does:\n%s", u.asked[0].Detail)
+	}
+}
+
 func TestWhatCannotBeReadIsAskedForAndAnErrorWhenUsed(t *testing.T) {
 	dir, store := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "AGENTS.md"), 0o700); err != nil {

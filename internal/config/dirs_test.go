@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,6 +105,40 @@ func TestFoldersOfSettingsAndCredentialsAreNotAdded(t *testing.T) {
 	wantNotice(t, s, "~/.ssh is left out", "~/.config/oneloop is left out")
 	w.flags.AddDirs = []string{keys} // the user may, by name
 	if d := cmp.Diff([]string{keys}, w.must().Dirs); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAProjectAddsNoFolderOfTheUsersOrTheSystems(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the folders of this system are others, and links need rights")
+	}
+	w := newWorld(t)
+	w.home = w.folder(w.home, "user")
+	w.env = append(w.env, "HOME="+w.home, "XDG_STATE_HOME="+w.folder(w.home, "state"))
+	w.folder(w.home, ".config")
+	secrets := w.folder(w.home, "secrets/ssh")
+	for link, to := range map[string]string{filepath.Join(w.home, ".ssh"): secrets, filepath.Join(w.dir, "near"): w.folder(w.home, "out"), filepath.Join(w.dir, "home"): w.home} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.folder(w.dir, "inner")
+	refused := []string{"~", w.home, w.home + "/..", w.home + "/out/..", "/", "/etc", "/usr/bin", "/tmp", "~/.config", "~/.ssh", "~/secrets", "~/secrets/ssh", "~/state", "near", "home"}
+	w.write(w.dir, ".oneloop/settings.json", `{"permissions":{"additionalDirectories":["`+strings.Join(refused, `","`)+`","inner","~/out"]}}`)
+	w.ask = func(context.Context, oneloop.Question) (oneloop.Answer, error) {
+		return oneloop.Answer{Allow: true}, nil
+	}
+	s := w.must()
+	if d := cmp.Diff([]string{w.folder(w.dir, "inner"), w.folder(w.home, "out")}, s.Dirs); d != "" {
+		t.Error(d)
+	}
+	for _, name := range refused {
+		wantNotice(t, s, ": "+name+" is left out", "--add-dir can name it")
+	}
+	w.user("settings.json", `{"permissions":{"additionalDirectories":["~"]}}`) // the user may
+	w.flags.AddDirs = []string{"/etc"}
+	if d := cmp.Diff([]string{"/etc", w.folder(w.home, ".")}, w.must().Dirs[:2]); d != "" {
 		t.Error(d)
 	}
 }

@@ -143,7 +143,7 @@ Exit code
 	TrustReason:  "whoever wrote the folder wrote that too, and what it says is done with your rights; say yes only if you know who that is",
 	TrustChanged: "changed since you trusted it",
 	TrustKinds: [8]string{
-		"settings, which can run commands and let calls run unasked",
+		"settings, which can run commands, let calls run unasked and add folders to write in",
 		"servers of tools, which are programs to start or addresses to connect to",
 		"variables, which decide where your conversation and a key are sent",
 		"scripts, which hooks can run",
