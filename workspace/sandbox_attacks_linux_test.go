@@ -294,6 +294,10 @@ func (f *field) listen() {
 	if err != nil {
 		f.Fatal(err)
 	}
+	packets, err := net.ListenPacket("unixgram", f.socket+".packets")
+	if err != nil {
+		f.Fatal(err)
+	}
 	abstract, err := net.Listen("unix", "@"+f.abstract)
 	if err != nil {
 		f.Fatal(err)
@@ -302,17 +306,19 @@ func (f *field) listen() {
 	wg.Go(func() { accept(tcp, "tcp") })
 	wg.Go(func() { accept(path, "unix") })
 	wg.Go(func() { accept(abstract, "abstract") })
-	wg.Go(func() {
+	listen := func(c net.PacketConn, word string) {
 		buf := make([]byte, 100)
 		for {
-			if _, _, err := udp.ReadFrom(buf); err != nil {
+			if _, _, err := c.ReadFrom(buf); err != nil {
 				return
 			}
-			hit("udp")
+			hit(word)
 		}
-	})
+	}
+	wg.Go(func() { listen(udp, "udp") })
+	wg.Go(func() { listen(packets, "packets") })
 	f.Cleanup(func() {
-		for _, c := range []interface{ Close() error }{tcp, udp, path, abstract} {
+		for _, c := range []interface{ Close() error }{tcp, udp, path, packets, abstract} {
 			c.Close()
 		}
 		wg.Wait()

@@ -113,6 +113,7 @@ const (
 	cloneNamespaces = newNamespaces &^ 0xff
 	setID           = unix.S_ISUID | unix.S_ISGID
 	tmpfile         = unix.O_TMPFILE &^ unix.O_DIRECTORY
+	socketKind      = 0xf // of a socket, without flags
 )
 
 // families are the kinds of sockets a program may make.
@@ -181,6 +182,19 @@ func rules(network bool) []rule {
 			b.deny(unix.EAFNOSUPPORT)
 		}
 		b.deny(unix.EAFNOSUPPORT)
+	})
+	// A pair that sends packets can be told at each which socket outside it is
+	// for. These are for each other only, for good.
+	add(unix.SYS_SOCKETPAIR, func(b *program) {
+		b.argument(0)
+		b.equal(unix.AF_UNIX, 6)
+		b.argument(1)
+		b.and(socketKind)
+		for _, kind := range []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
+			b.equal(kind, 1)
+			b.give(verdictAllow)
+		}
+		b.deny(unix.EPERM)
 	})
 	for _, call := range slices.Concat(modes, legacyModes) {
 		add(call.number, func(b *program) { b.refuseBits(call.mode, setID) })

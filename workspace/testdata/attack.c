@@ -38,6 +38,25 @@ static int named(const char *name, int abstract) {
 	return s < 0 || connect(s, (struct sockaddr *)&to, n) || write(s, "SECRET\n", 7) != 7;
 }
 
+/* A packet with an open descriptor, from a pair: no socket is made for it. */
+static int packet(const char *name) {
+	int pair[2], null = open("/dev/null", O_RDONLY);
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	strncpy(to.sun_path, name, sizeof to.sun_path - 1);
+	struct iovec text = {"SECRET\n", 7};
+	char space[CMSG_SPACE(sizeof null)];
+	struct msghdr m = {.msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &text, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof null);
+	memcpy(CMSG_DATA(c), &null, sizeof null);
+	for (int kind = SOCK_STREAM; kind <= SOCK_SEQPACKET; kind++)
+		if (socketpair(AF_UNIX, kind, 0, pair) == 0 && sendmsg(pair[0], &m, 0) == 7)
+			printf("SENT %d\n", kind);
+	return 0;
+}
+
 static int pty(unsigned long request) {
 	int master, slave;
 	if (openpty(&master, &slave, NULL, NULL, NULL))
@@ -146,6 +165,7 @@ int main(int argc, char **argv) {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!strcmp(what, "mptcp")) return mptcp(atoi(a));
 	if (!strcmp(what, "unix")) return named(a, 0);
+	if (!strcmp(what, "packet")) return packet(a);
 	if (!strcmp(what, "abstract")) return named(a, 1);
 	if (!strcmp(what, "uring")) {
 		char params[256] = {0};
