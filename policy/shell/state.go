@@ -27,6 +27,7 @@ type context struct {
 	texts  int  // texts around this one
 	forks  int  // pipes and & around it, within this judgement
 	guards int  // conditions around it
+	alts   int  // options of wrappers around it that were read in another way
 	guess  bool // what is not known, variables above all, is taken for empty
 	moving bool // variables decide what is run
 }

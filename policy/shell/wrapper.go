@@ -1,92 +1,10 @@
 package shell
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 )
-
-// wrapping says how a program that runs another one is called:
-//
-//	name [options] [assignments] [skip arguments] command [arguments]
-type wrapping struct {
-	values  string          // short options that take a value
-	longs   string          // long options that take one, each between blanks
-	skip    int             // arguments before the command
-	assigns bool            // NAME=value may stand before the command
-	root    bool            // it runs the command as another user
-	texts   map[string]bool // options whose value is a text for a shell: "-c"
-	folder  string          // the option for the folder it runs the command in, a letter
-	special string
-}
-
-// wrapper tells the wrappers by name.
-func wrapper(name string) (wrapping, bool) {
-	switch name {
-	case "command", "builtin", "exec", "nohup", "setsid", "eatmydata", "fakeroot", "catchsegv", "dbus-run-session", "unbuffer":
-		return wrapping{values: "a", special: name}, true
-	case "env":
-		return wrapping{values: "uCS", longs: " --unset --chdir --split-string ", folder: "C", assigns: true, special: name}, true
-	case "nice":
-		return wrapping{values: "n", longs: " --adjustment "}, true
-	case "ionice":
-		return wrapping{values: "cnpPu", longs: " --class --classdata "}, true
-	case "chrt":
-		return wrapping{values: "TPD", skip: 1}, true
-	case "taskset", "setarch", "numactl":
-		if name == "numactl" {
-			return wrapping{values: "iNmCp"}, true
-		}
-		return wrapping{skip: 1}, true
-	case "linux32", "linux64", "i386", "x86_64":
-		return wrapping{}, true
-	case "timeout", "gtimeout":
-		return wrapping{values: "ks", longs: " --kill-after --signal ", skip: 1}, true
-	case "time", "gtime":
-		return wrapping{values: "fo", longs: " --format --output "}, true
-	case "stdbuf", "gstdbuf":
-		return wrapping{values: "ioe", longs: " --input --output --error "}, true
-	case "xargs", "gxargs":
-		return wrapping{values: "aEIJLnPsRSd", longs: " --arg-file --delimiter --max-lines --max-args --max-procs --max-chars --replace --process-slot-var ", special: "xargs"}, true
-	case "parallel":
-		return wrapping{values: "jNnIaSd", longs: " --jobs --arg-file --delimiter --max-args ", special: "xargs"}, true
-	case "busybox", "toybox", "coreutils":
-		return wrapping{}, true
-	case "chroot":
-		return wrapping{longs: " --groups --userspec ", skip: 1}, true
-	case "unshare", "nsenter":
-		return wrapping{values: "tSGRw", folder: "w", longs: " --target --setuid --setgid --root --wd --map-user --map-group "}, true
-	case "strace", "ltrace":
-		return wrapping{values: "abeEIoOpPsSuUX", longs: " --output --trace --attach "}, true
-	case "watch":
-		return wrapping{values: "nq", longs: " --interval ", special: "text"}, true
-	case "script":
-		return wrapping{texts: map[string]bool{"c": true, "--command": true}, special: "script"}, true
-	case "flock":
-		return wrapping{values: "wE", longs: " --timeout --wait --conflict-exit-code ", skip: 1, special: "flock"}, true
-	case "prlimit":
-		return wrapping{values: "po", longs: " --pid --output "}, true
-	case "systemd-run":
-		return wrapping{values: "pMHEut", longs: " --property --machine --unit --slice --uid --gid --description --working-directory --setenv "}, true
-	case "systemd-inhibit":
-		return wrapping{longs: " --what --who --why --mode "}, true
-	case "ssh-agent", "xvfb-run", "proot", "bwrap":
-		return wrapping{values: "satenfrbw", longs: " --server-args "}, true
-	case "sudo", "doas":
-		return wrapping{values: "ugpChDrtTRUaA", longs: " --user --group --prompt --close-from --host --chdir --role --type --command-timeout --chroot --other-user ", folder: "D", assigns: true, root: true}, true
-	case "pkexec", "run0":
-		return wrapping{values: "uDg", longs: " --user --group --chdir --unit ", folder: "D", root: true}, true
-	case "su", "runuser":
-		return wrapping{values: "uGgsw", longs: " --user --group --shell ", root: true, special: name,
-			texts: map[string]bool{"c": true, "--command": true, "--session-command": true}}, true
-	case "gosu", "su-exec", "setpriv", "chpst":
-		return wrapping{values: "u", root: name != "setpriv", skip: 1}, true
-	case "find":
-		return wrapping{special: name}, true
-	}
-	if strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
-		return wrapping{longs: " --library-path --argv0 --preload --audit "}, true
-	}
-	return wrapping{}, false
-}
 
 // wrapped follows the command inside of a wrapper and returns the states
 // after it, as stmt does.
@@ -100,7 +18,13 @@ func (j *judge) wrapped(w wrapping, args []string, c context) (ok, bad *state) {
 	}
 	c.st = c.st.clone()
 	before := c.st.clone()
+	if w.special == "runuser" && !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-u") || strings.HasPrefix(a, "--us") }) {
+		w.special = "su"
+	}
 	rest, replace, runs := j.options(w, args, c)
+	if w.special == "chrt" && len(rest) > 0 && strings.Trim(rest[0], "0123456789") != "" && !strings.Contains(rest[0], unknown) {
+		w.skip = 0 // some policies need no priority
+	}
 	for w.assigns && len(rest) > 0 && isAssign(rest[0]) {
 		name, val, _ := strings.Cut(rest[0], "=")
 		c.st.set(name, &value{texts: []string{val}})
@@ -111,13 +35,26 @@ func (j *judge) wrapped(w wrapping, args []string, c context) (ok, bad *state) {
 	}
 	rest = rest[w.skip:]
 	switch w.special {
-	case "su", "script":
-		if w.root && c.stdin.known {
+	case "su":
+		if c.stdin.known {
 			j.again(c.stdin.text, c)
+		}
+		return before, before
+	case "script":
+		if len(rest) > 1 { // script FILE COMMAND, as in BSD
+			j.run(rest[1:], c)
 		}
 		return before, before
 	case "text":
 		j.again(strings.Join(rest, " "), c)
+		return before, before
+	case "texts":
+		for _, text := range rest {
+			j.again(text, c)
+		}
+		return before, before
+	case "parallel":
+		j.parallel(rest, replace, c)
 		return before, before
 	case "flock":
 		if len(rest) > 1 && (rest[0] == "-c" || rest[0] == "--command") {
@@ -157,26 +94,39 @@ func (j *judge) options(w wrapping, rest []string, c context) (left []string, re
 		if a == "--" {
 			return rest[1:], replace, true
 		}
+		if a == "-" && w.special == "env" { // the same as -i
+			rest = rest[1:]
+			continue
+		}
 		if len(a) < 2 || a[0] != '-' {
 			if w.special != "su" && w.special != "script" || !anyOption(rest) {
 				break
+			}
+			if w.special == "script" && len(rest) > 1 && !strings.HasPrefix(rest[1], "-") { // script FILE COMMAND, as in BSD
+				j.run(rest[1:], c)
 			}
 			rest = append(rest[1:len(rest):len(rest)], a) // options may follow
 			continue
 		}
 		used, option, val := w.option(rest)
+		if len(rest) > 1 && used == 1 && !w.knows(a) && c.alts < maxAlts {
+			cc := c // it may take what follows it for its value
+			cc.alts++
+			cc.moving = true
+			j.wrapped(w, rest[2:], cc)
+		}
 		switch {
 		case w.special == "command" && strings.ContainsAny(option, "vV"):
 			return nil, "", false // only says what it is
 		case w.special == "env" && (option == "S" || option == "--split-string"):
-			rest = append(strings.Fields(val), rest[used:]...)
+			rest = append(splitString(val), rest[used:]...)
 			continue
+		case w.special == "coreutils" && option == "--coreutils-prog":
+			return append([]string{val}, rest[used:]...), replace, true
 		case w.folder != "" && option == w.folder, option == "--chdir", option == "--working-directory", option == "--wd":
 			j.cd("cd", []string{val}, c)
-		case w.special == "xargs" && (option == "I" || option == "J" || option == "--replace"):
-			replace = val
-		case w.special == "xargs" && option == "i":
-			replace = "{}"
+		case (w.special == "xargs" || w.special == "parallel") && (option == "I" || option == "J" || option == "--replace" || option == "i"):
+			replace = cmp.Or(val, "{}")
 		}
 		if w.texts[option] {
 			j.again(val, c)
@@ -206,6 +156,10 @@ func (w wrapping) option(args []string) (used int, name, val string) {
 	a := args[0]
 	if strings.HasPrefix(a, "--") {
 		name, val, has := strings.Cut(a, "=")
+		if strings.Contains(w.pairs, " "+name+" ") {
+			return min(3, len(args)), name, ""
+		}
+		name = w.full(name)
 		if !has && (w.texts[name] || strings.Contains(w.longs, " "+name+" ")) && len(args) > 1 {
 			return 2, name, args[1]
 		}
@@ -213,6 +167,9 @@ func (w wrapping) option(args []string) (used int, name, val string) {
 	}
 	for i := 1; i < len(a); i++ {
 		letter := a[i : i+1]
+		if strings.Contains(w.joined, letter) {
+			return 1, letter, a[i+1:]
+		}
 		if !w.texts[letter] && !strings.Contains(w.values, letter) {
 			continue
 		}
@@ -225,6 +182,138 @@ func (w wrapping) option(args []string) (used int, name, val string) {
 		return 1, letter, ""
 	}
 	return 1, a[1:], ""
+}
+
+// full is the long option that is meant by its first letters.
+func (w wrapping) full(name string) string {
+	if strings.Contains(w.longs+w.switches, " "+name+" ") || len(name) < 3 {
+		return name
+	}
+	for long := range strings.FieldsSeq(w.longs + w.switches) {
+		if strings.HasPrefix(long, name) {
+			return long
+		}
+	}
+	for long := range w.texts {
+		if strings.HasPrefix(long, name) {
+			return long
+		}
+	}
+	return name
+}
+
+// knows reports whether it is known whether an option takes a value.
+func (w wrapping) knows(a string) bool {
+	if strings.HasPrefix(a, "--") {
+		name, _, has := strings.Cut(a, "=")
+		name = w.full(name)
+		return has || strings.Trim(name, "-0123456789") == "" || w.texts[name] || strings.Contains(w.longs+w.switches+w.pairs, " "+name+" ")
+	}
+	for i := 1; i < len(a); i++ {
+		letter := a[i : i+1]
+		switch {
+		case w.texts[letter], strings.Contains(w.values+w.joined, letter):
+			return true
+		case !strings.Contains(w.flags+"0123456789", letter):
+			return false
+		}
+	}
+	return true
+}
+
+// splitString takes apart what env -S is given: quotes and backslashes are
+// its own, variables are those of the environment.
+func splitString(s string) (words []string) {
+	var word strings.Builder
+	begun, quote := false, byte(0)
+	end := func() {
+		if begun {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		begun = false
+	}
+	for i := 0; i < len(s); i++ {
+		ch := s[i]
+		switch {
+		case ch == '\\' && i+1 < len(s) && (quote != '\'' || s[i+1] == '\'' || s[i+1] == '\\'):
+			i++
+			switch {
+			case s[i] == 'c' && quote == 0:
+				end()
+				return words
+			case s[i] == '_' && quote == 0:
+				end()
+				continue
+			case strings.IndexByte("fnrtv_", s[i]) >= 0:
+				word.WriteByte(' ')
+			default:
+				word.WriteByte(s[i])
+			}
+			begun = true
+		case ch == '$' && quote != '\'' && i+1 < len(s) && s[i+1] == '{':
+			n := strings.IndexByte(s[i:], '}')
+			if n < 0 {
+				n = len(s) - i - 1
+			}
+			i += n
+			word.WriteString(unknown)
+			begun = true
+		case quote == 0 && (ch == '\'' || ch == '"'):
+			quote, begun = ch, true
+		case ch == quote && quote != 0:
+			quote = 0
+		case quote == 0 && strings.IndexByte(" \t\n\v\f\r", ch) >= 0:
+			end()
+		case quote == 0 && ch == '#' && !begun:
+			return words
+		default:
+			word.WriteByte(ch)
+			begun = true
+		}
+	}
+	end()
+	return words
+}
+
+// parallel follows what GNU parallel runs: texts for a shell, made of its
+// arguments and of what comes behind ::: or is read.
+func (j *judge) parallel(args []string, replace string, c context) {
+	command, values := args, []string(nil)
+	for i, a := range args {
+		if strings.HasPrefix(a, ":::") && strings.Trim(a, ":+") == "" {
+			command, values = args[:i], args[i+1:]
+			if strings.HasPrefix(a, "::::") {
+				values = []string{unknown}
+			}
+			break
+		}
+	}
+	if values == nil {
+		switch {
+		case c.stdin.known:
+			values = strings.Split(strings.TrimRight(c.stdin.text, "\n"), "\n")
+		case len(c.stdin.paths) > 0:
+			values = c.stdin.paths
+		case len(command) == 0 && c.stdin.piped:
+			j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+			return
+		default:
+			values = []string{unknown}
+		}
+	}
+	c.stdin = input{}
+	text := strings.Join(command, " ")
+	for _, v := range values {
+		if strings.HasPrefix(v, ":::") {
+			continue
+		}
+		run := strings.NewReplacer(cmp.Or(replace, "{}"), v, "{.}", v, "{/}", v, "{//}", v, "{/.}", v, "{1}", v).Replace(text)
+		if run == text {
+			run = strings.TrimSpace(text + " " + v)
+		}
+		j.again(run, c)
+	}
 }
 
 // appended adds what xargs reads to the command it runs.
