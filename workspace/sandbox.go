@@ -100,7 +100,7 @@ type SandboxOptions struct {
 type SandboxLimits struct {
 	Processes int   // processes and threads at a time; default 4096, at least 301
 	Memory    int64 // bytes that all have together; default none
-	Process   int64 // bytes that one process may ask for; default none
+	Process   int64 // bytes that one process may ask for; default none, and in [BackendLL] Memory, which it cannot see together
 	File      int64 // bytes of one file; default none
 	Disk      int64 // bytes that the files it changes may take; default none
 }
@@ -110,9 +110,10 @@ type SandboxStatus struct {
 	Backend string   // that commands run in; empty: none was started yet, or none works
 	Weaker  []string // what it does not do here that it could, in words
 	Failed  []SandboxFailure
-	Network string   // "off" or "proxy" (hosts that Dial connects to), with a loopback of its own; "none": without
-	Write   []string // folders that commands may change
-	Hidden  int      // files and folders of which they see nothing
+	Network string        // "off" or "proxy" (hosts that Dial connects to), with a loopback of its own; "none": without
+	Write   []string      // folders that commands may change
+	Hidden  int           // files and folders of which they see nothing
+	Limits  SandboxLimits // of each command, with defaults; 0: none
 }
 
 // SandboxFailure is a backend that does not work here.

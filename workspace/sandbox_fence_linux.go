@@ -65,6 +65,9 @@ func (w *SandboxWorkspace) tryFence() error {
 func (w *SandboxWorkspace) fence(ctx context.Context, cmd Cmd, order confine.Order) (Process, error) {
 	w.guards.wire.set(nil)
 	f := confine.Fence{Path: order.Path, Argv: cmd.Argv, Hide: w.policy.Hide, Limits: w.opts.Limits.confine()}
+	if w.opts.Limits.Process == 0 {
+		f.Limits.Data = f.Limits.Memory // there is no watchdog to see it together
+	}
 	for _, path := range w.fenced {
 		if !slices.Contains(order.Frozen, path) {
 			f.Write = append(f.Write, path)

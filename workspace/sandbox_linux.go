@@ -83,7 +83,7 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	if opts.Dial != nil {
 		network = "proxy"
 	}
-	w.status = SandboxStatus{Network: network, Write: w.policy.Write, Hidden: len(w.policy.Hide)}
+	w.status = SandboxStatus{Network: network, Write: w.policy.Write, Hidden: len(w.policy.Hide), Limits: opts.Limits.effective()}
 	return w, nil
 }
 

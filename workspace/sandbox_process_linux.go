@@ -112,21 +112,19 @@ func (w *SandboxWorkspace) confined(ctx context.Context, run runFunc, order conf
 	return p, nil
 }
 
-// confine gives the limits with defaults in place.
+// effective gives the limits with defaults in place, and 0 for none.
+func (l SandboxLimits) effective() SandboxLimits {
+	if l.Processes == 0 {
+		l.Processes = 4096
+	}
+	return SandboxLimits{
+		Processes: max(l.Processes, 0), Memory: max(l.Memory, 0), Process: max(l.Process, 0), File: max(l.File, 0), Disk: max(l.Disk, 0),
+	}
+}
+
 func (l SandboxLimits) confine() confine.Limits {
-	pick := func(n, otherwise int64) int64 {
-		switch {
-		case n < 0:
-			return 0
-		case n == 0:
-			return otherwise
-		}
-		return n
-	}
-	return confine.Limits{
-		Processes: int(pick(int64(l.Processes), 4096)),
-		Memory:    pick(l.Memory, 0), Data: pick(l.Process, 0), File: pick(l.File, 0), Disk: pick(l.Disk, 0),
-	}
+	l = l.effective()
+	return confine.Limits{Processes: l.Processes, Memory: l.Memory, Data: l.Process, File: l.File, Disk: l.Disk}
 }
 
 // sandboxProcess is a command in a sandbox.

@@ -199,8 +199,8 @@ func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 	}
 	opts := workspace.SandboxOptions{
 		Secrets: p.settings.Secrets(), Dirs: p.besides(dir), State: p.settings.StateDir, Cache: p.cache(dir), Dial: a.net.dial,
-		Memory: p.memory(),
-		Show:   []string{a.scratch}, // long outputs, and the link to this program
+		Memory: p.memory(), Limits: p.limits(),
+		Show: []string{a.scratch}, // long outputs, and the link to this program
 	}
 	if self, err := os.Executable(); err == nil {
 		opts.Show = append(opts.Show, self)

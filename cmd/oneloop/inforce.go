@@ -159,6 +159,7 @@ func (c *conversation) sandbox() string {
 	} else {
 		lines = append(lines, "  "+w.SandboxNoNet)
 	}
+	lines = append(lines, "  "+c.limited())
 	return strings.Join(append(lines, change), "\n")
 }
 

@@ -168,7 +168,7 @@ func TestPermissionsAndSandboxShowWhatIsInForce(t *testing.T) {
 		"  deny   Bash(curl:*)  ("+path+")", "  allow  Bash(curl x)  ("+path+")", "it can never decide anything: the rule Bash(curl:*)",
 		"  allow  Write(a)  ("+path+")", "it has no effect", "commands run confined", "settings.local.json")
 	c.types("/sandbox\r")
-	c.sees("commands run in: ", " sandbox, network by rules", "they may change: "+p.dir+", "+more, "hosts that rules allow: -; others are asked", "--sandbox auto, ns, ll or none")
+	c.sees("commands run in: ", " sandbox, network by rules", "they may change: "+p.dir+", "+more, "hosts that rules allow: -; others are asked", "limits of each command: processes and threads 4096, memory none, one file none", "--sandbox auto, ns, bwrap, ll or none")
 	c.types("\x04")
 	c.ends()
 }

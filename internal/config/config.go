@@ -80,6 +80,9 @@ type Settings struct {
 	// Network is what the settings say of the sandbox's network.
 	Network policy.Network `json:"-"`
 
+	// Limits are those of each command in the sandbox.
+	Limits Limits `json:"limits,omitzero"`
+
 	// Hooks are those of the user's settings, then those of the folder's.
 	Hooks []policy.HookCommand `json:"-"`
 
@@ -146,6 +149,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		l.readProject,
 		l.hooks,
 		l.hosts,
+		l.limitCommands,
 		l.credentials,
 		l.model,
 		l.network,

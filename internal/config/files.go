@@ -23,6 +23,7 @@ type file struct {
 	other   []string            // keys that mean nothing here
 	hooks   json.RawMessage
 	network network
+	limits  Limits
 	// approved says that the user said yes to the file as it is.
 	approved bool
 }
@@ -179,6 +180,12 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 		}
 		if key == "sandbox.network" {
 			if err := f.takeNetwork(data, raw); err != nil {
+				return err
+			}
+			continue
+		}
+		if key == "sandbox.limits" {
+			if err := f.takeLimits(data, raw); err != nil {
 				return err
 			}
 			continue

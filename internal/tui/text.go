@@ -134,8 +134,11 @@ type Text struct {
 	SandboxHidden string // number
 	SandboxHosts  string // rules
 	SandboxNoNet  string
-	SandboxFailed string // backend, why
-	SandboxChange string // file of settings
+	SandboxFailed string    // backend, why
+	SandboxChange string    // file of settings
+	SandboxLimits string    // limits
+	SandboxLimit  [4]string // what the limit is: processes, memory, file, disk
+	LimitNone     string
 
 	// Questions.
 	AskYes     string
