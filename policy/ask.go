@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -121,17 +123,17 @@ func (g *gate) question(call *oneloop.ToolUse, list []oneloop.Touch, f finding, 
 			lines = append(lines, shell.Visible(t.Name))
 		case oneloop.TouchRead:
 			q.Title = "Read this?"
-			lines = append(lines, shell.Visible(t.Name))
+			lines = append(lines, oneLined(t.Name))
 		case oneloop.TouchWrite:
 			q.Title = "Change this file?"
-			lines = append(lines, shell.Visible(t.Name))
+			lines = append(lines, oneLined(t.Name))
 		case oneloop.TouchHost:
 			q.Title = "Connect to this host?"
-			lines = append(lines, shell.Visible(t.Name))
+			lines = append(lines, oneLined(t.Name))
 		}
 	}
 	if len(list) == 0 || list[0].Kind != oneloop.TouchCommand {
-		lines = append(lines, shell.Visible(call.Name+" "+string(call.Input)))
+		lines = append(lines, shell.Visible(call.Name+" "+readable(call.Input)))
 	}
 	q.Detail = strings.Join(lines, "\n")
 	q.Reason = f.about()
@@ -148,4 +150,24 @@ func (g *gate) question(call *oneloop.ToolUse, list []oneloop.Touch, f finding, 
 		}
 	}
 	return q
+}
+
+// oneLined is a name, which may have line breaks in it, on one line.
+func oneLined(name string) string {
+	return strings.ReplaceAll(shell.Visible(name), "\n", `\n`)
+}
+
+// readable is the input of a call in which letters stand for themselves. What
+// cannot be read stays as it is.
+func readable(input json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(input))
+	d.UseNumber()
+	var v any
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if d.Decode(&v) != nil || e.Encode(v) != nil {
+		return string(input)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

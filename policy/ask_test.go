@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -342,5 +343,19 @@ func TestADenialSaysWhatWouldAllowIt(t *testing.T) {
 		if d == nil || d.Rule != c.rule || d.Nobody != c.nobody || !strings.Contains(r.Text(), c.says) || !strings.Contains(r.Text(), "Not run") {
 			t.Errorf("%s: %+v, %s", c.input, d, r.Text())
 		}
+	}
+}
+
+func TestAQuestionShowsInputInReadableLetters(t *testing.T) {
+	dir := folder(t)
+	p := &person{answers: []oneloop.Answer{{}}}
+	var ran []string
+	file := filepath.Join(dir, "a\nb")
+	input := `{"path":` + strconv.Quote(file) + `,"content":"\u4e2d\u200b <&> 1e400"}`
+	if _, d := ask(t, editor(&ran), policy.GateOptions{Dir: dir, Ask: p.ask}, "Write", input); d == nil || len(p.asked) != 1 {
+		t.Fatalf("%+v, asked %d", d, len(p.asked))
+	}
+	if q := p.asked[0].Detail; !strings.HasPrefix(q, strings.ReplaceAll(file, "\n", `\n`)+"\nWrite {") || !strings.Contains(q, `"中\u200b <&> 1e400"`) {
+		t.Errorf("the question is %q", q)
 	}
 }

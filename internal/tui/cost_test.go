@@ -62,13 +62,13 @@ func TestOneOfSomethingIsSingular(t *testing.T) {
 }
 
 func TestALongCommandIsCutInTheUsersLanguage(t *testing.T) {
-	input, err := json.Marshal(map[string]string{"command": strings.Repeat("x", 3999)})
+	input, err := json.Marshal(map[string]string{"command": strings.Repeat("x", 4001)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for words, want := range map[*Text]string{&english: "x … (1 more byte)", &chinese: "x ……（还有 1 字节）"} {
 		r := renderer{words: words}
-		if got := r.commandLine(&oneloop.ToolUse{Name: "Bash", Input: input}, ""); !strings.HasSuffix(got, want) {
+		if got := r.words.callLine(&oneloop.ToolUse{Name: "Bash", Input: input}); !strings.HasSuffix(got, want) {
 			t.Errorf("%q does not end with %q", got[len(got)-60:], want)
 		}
 	}

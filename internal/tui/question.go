@@ -45,7 +45,7 @@ type styled struct {
 // question is how q is put, line by line.
 func (x *Text) question(q oneloop.Question) []styled {
 	lines := []styled{{bold, x.title(q)}}
-	lines = append(lines, x.detail(q.Detail)...)
+	lines = append(lines, x.about(q)...)
 	if q.In != "" {
 		lines = append(lines, styled{dim, fmt.Sprintf(x.AskIn, x.isolation(q.In))})
 	}
@@ -71,7 +71,21 @@ func (x *Text) question(q oneloop.Question) []styled {
 	return lines
 }
 
-// detail is what a question is about.
+// about is what a question is about. Of a file that is to be changed, whose
+// name comes first, it is the change and not the input that says it.
+func (x *Text) about(q oneloop.Question) []styled {
+	if q.Kind == "tool" && q.Call != nil {
+		file, input, _ := strings.Cut(q.Detail, "\n")
+		if strings.HasPrefix(input, q.Call.Name+" ") {
+			if lines, ok := x.changes(q.Call); ok {
+				return append(x.detail(file), lines...)
+			}
+		}
+	}
+	return x.detail(q.Detail)
+}
+
+// detail is text a question is about.
 func (x *Text) detail(text string) []styled {
 	if text == "" {
 		return nil

@@ -143,27 +143,8 @@ func (r *renderer) message(m *oneloop.Message) {
 // command writes a call as a person would type it.
 func (r *renderer) command(prefix string, call *oneloop.ToolUse) {
 	r.on.fresh()
-	r.on.put(bold, exactSight, prefix+r.commandLine(call, prefix))
+	r.on.put(bold, exactSight, prefix+strings.ReplaceAll(r.words.callLine(call), "\n", "\n"+prefix+"  "))
 	r.on.fresh()
-}
-
-// commandLine is `$ command`, or the tool's name and its input. Lines after
-// the first stand below the first.
-func (r *renderer) commandLine(call *oneloop.ToolUse, prefix string) string {
-	const most = 4000 // bytes shown; a longer command is a file in disguise
-	text := call.Name + " " + string(call.Input)
-	switch c, ok := bashCommand(call); {
-	case ok:
-		text = "$ " + c
-	case call.Name == "AskUserQuestion" || call.Name == "ExitPlanMode": // what is asked is shown as the question
-		text = call.Name
-	}
-	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	if len(text) > most {
-		cut := strings.ToValidUTF8(text[:most], "")
-		text = cut + " " + r.words.MoreBytes.of(len(text)-len(cut))
-	}
-	return strings.ReplaceAll(text, "\n", "\n"+prefix+"  ")
 }
 
 func bashCommand(call *oneloop.ToolUse) (string, bool) {

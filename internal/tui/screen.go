@@ -17,9 +17,10 @@ const (
 	red
 	yellow
 	cyan
+	green
 )
 
-var sgr = [...]string{normal: "", dim: "\x1b[2m", bold: "\x1b[1m", red: "\x1b[31m", yellow: "\x1b[33m", cyan: "\x1b[36m"}
+var sgr = [...]string{normal: "", dim: "\x1b[2m", bold: "\x1b[1m", red: "\x1b[31m", yellow: "\x1b[33m", cyan: "\x1b[36m", green: "\x1b[32m"}
 
 const sgrOff = "\x1b[0m"
 

@@ -160,6 +160,9 @@ type Text struct {
 	AskGone    string
 	AskOver    string
 	AskHidden  plural // of the bytes left out
+	EditOf     string // number, of
+	EditAll    string
+	WriteLines plural // of a file
 	WordsYes   string // what counts as an answer, separated by spaces
 	WordsNo    string
 	WordsAll   string
