@@ -40,6 +40,10 @@ type Hooks struct {
 	// Emit gets what users should know of hooks that run outside of a call,
 	// possibly from several goroutines at once. Nil: nobody is told.
 	Emit func(oneloop.Event)
+	// Watch is called before hooks run, and done after: what changes between is
+	// their doing. It is not for those of Notification, which run while the user
+	// has the word. Nil: nobody wants to know.
+	Watch func() (done func())
 
 	mu      sync.Mutex
 	context []string // for the next prompt
@@ -73,6 +77,9 @@ func (h *Hooks) fire(ctx context.Context, o occasion) (*verdict, error) {
 	payload, err := h.payload(o, at.Root)
 	if err != nil {
 		return nil, err
+	}
+	if h.Watch != nil && o.event != Notification {
+		defer h.Watch()()
 	}
 	results := make([]hookResult, len(list))
 	var wg sync.WaitGroup

@@ -136,7 +136,7 @@ func TestScriptsWrittenForThisContractWork(t *testing.T) {
 func TestAModelIsToldThatItsInputWasChanged(t *testing.T) {
 	h := newHooked(t, one("PreToolUse", "", "FIXTURES/rewrite.sh"))
 	_, r, _ := h.call("make all")
-	if !strings.Contains(r.Text(), `changed the input of this call before it was judged and run. It was: {"command":"nice make all"}`) {
+	if !strings.Contains(r.Text(), `changed the input of this call before it was judged and run. It ran as: {"command":"nice make all"}`) {
 		t.Errorf("the answer is %q", r.Text())
 	}
 }

@@ -95,7 +95,7 @@ func (p *preparedCall) note(r *oneloop.ToolResult) *oneloop.ToolResult {
 		r = &oneloop.ToolResult{}
 	}
 	if p.input != nil {
-		r = appended(r, "A hook of the user's changed the input of this call before it was judged and run. It was: "+string(p.input))
+		r = appended(r, "A hook of the user's changed the input of this call before it was judged and run. It ran as: "+string(p.input))
 	}
 	return p.tellModel(r)
 }

@@ -70,6 +70,11 @@ func (f *Files) edit(_ context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event
 	}
 	defer f.shared.lock(path)()
 	raw, was, err := f.load(path, mostEdit)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := f.gone(path); err != nil {
+			return nil, err
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) && len(edits) == 1 && edits[0].OldString == "" && edits[0].NewString != "" {
 		return f.create(path, in.FilePath, edits[0].NewString)
 	}

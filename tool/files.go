@@ -45,7 +45,8 @@ const (
 //
 // A file that somebody else changed after the agent read it is not changed:
 // the answer says what is different. Somebody else is whoever is neither one
-// of these tools, nor those of a [Files.Child], nor a tool in [Files.Watch].
+// of these tools, nor those of a [Files.Child], nor a tool in [Files.Watch], nor what is run
+// while [Files.Watching].
 type Files struct {
 	ws     workspace.Workspace
 	opts   FilesOptions
@@ -84,7 +85,7 @@ func (f *Files) Close() error { return f.shared.shelf.close() }
 type known struct {
 	version
 	kept   *kept // the content; nil when it is too large
-	unseen bool  // a command of the agent's own changed it since it was read
+	unseen bool  // a command or hook of the agent's own changed it since it was read
 }
 
 // version identifies the content of a file.
@@ -332,6 +333,26 @@ func (f *Files) learn(path string, k *known) {
 	f.known[path] = k
 }
 
+// forget is the end of a file.
+func (f *Files) forget(path string) (was *known) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if was = f.known[path]; was != nil {
+		was.kept.drop()
+		delete(f.known, path)
+	}
+	return was
+}
+
+// gone says, for the model, why a file that is not there is not made anew:
+// somebody else took it away. It says so once.
+func (f *Files) gone(path string) error {
+	if f.forget(path) == nil {
+		return nil
+	}
+	return fmt.Errorf("%s was deleted or moved by somebody else since you read it, so nothing was changed. Look for it; to make it anew, Write it once more", f.show(path))
+}
+
 func (f *Files) knows(path string) *known {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -347,7 +368,7 @@ func (f *Files) changed(path string, v version, raw []byte) (refuse error, note 
 		return nil, ""
 	case k.sum == v.sum && k.size == v.size:
 		if k.unseen {
-			note = "a command had changed the file since you read it"
+			note = "a command or hook had changed the file since you read it"
 		}
 		return nil, note
 	case f.shared.isLatest(path, v.sum):

@@ -324,6 +324,48 @@ func TestAFileThatSomebodyElseChangedIsRefusedWithWhatChanged(t *testing.T) {
 	d.fails("Write", fields{"file_path": "f", "content": "y\n"}, "only line ends or the encoding differ")
 }
 
+func TestAFileThatSomebodyElseDeletedIsRefusedOnce(t *testing.T) {
+	d := sit(t, tool.FilesOptions{})
+	for _, c := range []struct {
+		name string
+		in   any
+	}{{"Write", fields{"file_path": "f", "content": "x\n"}}, {"Edit", d.edit("f", "", "x\n")}} {
+		d.put("f", "a\n")
+		d.works("Read", fields{"file_path": "f"})
+		if err := os.Remove(filepath.Join(d.root, "f")); err != nil {
+			t.Fatal(err)
+		}
+		d.works("Bash", fields{"command": "true"}) // did not do it
+		d.fails(c.name, c.in, "was deleted or moved by somebody else")
+		if _, err := os.Stat(filepath.Join(d.root, "f")); err == nil {
+			t.Error("it is there again")
+		}
+		d.works(c.name, c.in)
+	}
+
+	// A command of its own is nobody else, and who was told knows.
+	d.works("Bash", fields{"command": "rm f"})
+	d.works("Write", fields{"file_path": "f", "content": "a\n"})
+	if err := os.Remove(filepath.Join(d.root, "f")); err != nil {
+		t.Fatal(err)
+	}
+	d.fails("Read", fields{"file_path": "f"}, "does not exist")
+	d.works("Write", fields{"file_path": "f", "content": "a\n"})
+}
+
+func TestWhatRunsWhileItIsWatchedIsNotSomebodyElse(t *testing.T) {
+	d := sit(t, tool.FilesOptions{})
+	d.put("f", "a:=1\n")
+	d.works("Read", fields{"file_path": "f"})
+	done := d.files.Watching()
+	d.put("f", "a := 1\n")
+	done()
+	d.fails("Edit", d.edit("f", "a:=1", "a:=2"), "not found", "hook had changed the file")
+	if got := d.works("Edit", d.edit("f", "a := 1", "a := 2")); !strings.Contains(got, "hook had changed the file") {
+		t.Errorf("it does not say that it changed: %s", got)
+	}
+}
+
 func TestTheAgentsOwnChangesAreNotSomebodyElses(t *testing.T) {
 	d := sit(t, tool.FilesOptions{})
 	d.put("f", "a\nb\n")
@@ -333,7 +375,7 @@ func TestTheAgentsOwnChangesAreNotSomebodyElses(t *testing.T) {
 	d.works("Edit", d.edit("f", "a", "A"))
 	d.works("Edit", d.edit("f", "b", "B"))
 	d.works("Bash", fields{"command": "printf '  A\\n  B\\n' > f; touch g"})
-	if got := d.works("Edit", d.edit("f", "  A", "  AA")); !strings.Contains(got, "a command had changed the file since you read it") {
+	if got := d.works("Edit", d.edit("f", "  A", "  AA")); !strings.Contains(got, "a command or hook had changed the file since you read it") {
 		t.Errorf("it does not say that it changed: %s", got)
 	}
 	if got := d.works("Edit", d.edit("f", "  B", "  BB")); strings.Contains(got, "a command") {
@@ -343,7 +385,7 @@ func TestTheAgentsOwnChangesAreNotSomebodyElses(t *testing.T) {
 	d.works("Bash", fields{"command": "sed -i s/AA/aa/ f"})
 	d.works("Write", fields{"file_path": "f", "content": "new\n"})
 	d.works("Bash", fields{"command": "echo other > f"})
-	d.fails("Edit", d.edit("f", "new", "x"), "not found", "a command had changed the file")
+	d.fails("Edit", d.edit("f", "new", "x"), "not found", "a command or hook had changed the file")
 
 	// What somebody else did before a command ran is still theirs.
 	d.works("Read", fields{"file_path": "g"})

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -66,6 +67,9 @@ func (f *Files) source(name string) (string, fs.File, fs.FileInfo, error) {
 	}
 	file, info, err := f.open(path)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			f.forget(path) // who is told so knows
+		}
 		return "", nil, nil, f.explain(name, err)
 	}
 	return path, file, info, nil

@@ -21,11 +21,17 @@ import (
 func (f *Files) Watch(t oneloop.Tool) oneloop.Tool {
 	run := t.Run
 	t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
-		before := f.untouched()
-		defer f.adopt(before)
+		defer f.Watching()()
 		return run(ctx, call, emit)
 	}
 	return t
+}
+
+// Watching is what [Files.Watch] does, for what is no tool: what changes until
+// done is called counts as the agent's own doing. Hooks are run in between.
+func (f *Files) Watching() (done func()) {
+	before := f.untouched()
+	return func() { f.adopt(before) }
 }
 
 // untouched are the known files that nobody has changed.
@@ -41,6 +47,10 @@ func (f *Files) adopt(paths []string) {
 	for _, path := range paths {
 		v, raw, changed := f.look(path)
 		k := f.knows(path)
+		if _, err := f.ws.Files().Stat(path); errors.Is(err, fs.ErrNotExist) {
+			f.forget(path)
+			continue
+		}
 		if !changed || v.info == nil || k == nil {
 			continue
 		}

@@ -41,6 +41,9 @@ func (f *Files) write(_ context.Context, _ *oneloop.ToolUse, _ func(oneloop.Even
 	defer f.shared.lock(path)()
 	old, was, err := f.load(path, mostEdit)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := f.gone(path); err != nil {
+			return nil, err
+		}
 		return f.create(path, in.FilePath, in.Content)
 	}
 	if err != nil {

@@ -56,6 +56,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		a.files = tool.NewFiles(ws, tool.FilesOptions{})
 		a.drop = a.files.Close
 	}
+	a.hooks.Watch = a.files.Watching
 	ask := a.hooks.Ask(p.ask)
 	a.rules = rules
 	judging := policy.GateOptions{
