@@ -133,7 +133,7 @@ func (f rooted) MkdirAll(name string, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(p.folder)
+	root, err := openDir(p.folder)
 	if err != nil {
 		return p.fail(err)
 	}
@@ -161,7 +161,7 @@ func (f rooted) Rename(from, to string) error {
 	if p.folder != target.folder {
 		return p.fail(fmt.Errorf("%s is below another folder of the workspace; copy it there and remove it here", to))
 	}
-	root, err := os.OpenRoot(p.folder)
+	root, err := openDir(p.folder)
 	if err != nil {
 		return p.fail(err)
 	}

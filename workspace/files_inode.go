@@ -12,6 +12,9 @@ import (
 // at the last moment.
 const noWait = syscall.O_NONBLOCK
 
+// onlyFolder at the end of a path lets nothing but a folder be opened.
+const onlyFolder = "/."
+
 // unique says why a file cannot be replaced by another; empty if it can.
 func unique(info fs.FileInfo) string {
 	st, ok := info.Sys().(*syscall.Stat_t)

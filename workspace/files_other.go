@@ -10,6 +10,9 @@ import (
 // noWait is nothing here: opening a pipe does not wait.
 const noWait = 0
 
+// onlyFolder is nothing here: opening a pipe does not wait.
+const onlyFolder = ""
+
 // onDisk refuses nothing: the system has no file systems of its own making.
 func onDisk(*os.File) error { return nil }
 

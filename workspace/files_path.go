@@ -195,7 +195,7 @@ func openRoot(path string) (*os.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s (%w)", ErrNoRoot, path, plainly(err))
 	}
-	dir, err := os.OpenRoot(path)
+	dir, err := openDir(path)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func step(dir *os.Root, name string) (*os.Root, error) {
 	if before.Mode()&fs.ModeSymlink != 0 {
 		return nil, errMoved
 	}
-	sub, err := dir.OpenRoot(name)
+	sub, err := dir.OpenRoot(name + onlyFolder)
 	if err != nil {
 		return nil, err
 	}

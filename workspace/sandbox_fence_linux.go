@@ -116,6 +116,6 @@ type fencedProcess struct {
 
 func (p fencedProcess) Wait() (Exit, error) {
 	exit, err := p.localProcess.Wait()
-	exit.Notes = append(exit.Notes, p.check()...)
+	exit.Notes = tidy(append(exit.Notes, p.check()...))
 	return exit, err
 }

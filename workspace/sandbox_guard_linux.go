@@ -32,7 +32,7 @@ import (
 // or "". What root says of it counts only when that folder says the same of
 // root: else a folder from anywhere could have any repository opened to it.
 func sharedGit(root string) string {
-	text, err := os.ReadFile(filepath.Join(root, ".git"))
+	text, err := readSmall(filepath.Join(root, ".git"), leadMost)
 	target, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if err != nil || !ok {
 		return ""
@@ -41,11 +41,11 @@ func sharedGit(root string) string {
 	if err != nil {
 		return ""
 	}
-	back, err := os.ReadFile(filepath.Join(own, "gitdir"))
+	back, err := readSmall(filepath.Join(own, "gitdir"), leadMost)
 	if err != nil || !sameFile(from(own, strings.TrimSpace(string(back))), filepath.Join(root, ".git")) {
 		return ""
 	}
-	common, err := os.ReadFile(filepath.Join(own, "commondir"))
+	common, err := readSmall(filepath.Join(own, "commondir"), leadMost)
 	if err != nil {
 		return ""
 	}
@@ -55,6 +55,9 @@ func sharedGit(root string) string {
 	}
 	return shared
 }
+
+// leadMost is how long a file may be that leads to a folder, in bytes.
+const leadMost = 4 << 10
 
 func from(dir, name string) string {
 	if filepath.IsAbs(name) {
@@ -235,24 +238,36 @@ func mayBePart(name string) bool {
 // with the text of one. What somebody put into it meanwhile is kept.
 func remove(list []spot) {
 	var root *os.Root
+	var opened string
 	defer func() {
 		if root != nil {
 			root.Close()
 		}
 	}()
 	for _, here := range list {
-		if root == nil || root.Name() != here.root {
+		if root == nil || opened != here.root {
 			if root != nil {
 				root.Close()
 			}
 			var err error
-			if root, err = os.OpenRoot(here.root); err != nil {
+			if root, err = openDir(here.root); err != nil {
 				root = nil // it is gone with what was in it
 				continue
 			}
+			opened = here.root
 		}
 		removeIn(root, here.name)
 	}
+}
+
+// readIn reads a stand-in. Something else may take its place at any time.
+func readIn(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, 2)
 }
 
 func removeIn(root *os.Root, name string) {
@@ -264,7 +279,7 @@ func removeIn(root *os.Root, name string) {
 	case info.Mode().Type() == fs.ModeSocket, info.IsDir():
 		root.Remove(name) // fails where a folder is not empty
 	case info.Mode().IsRegular() && info.Size() <= 2:
-		if text, err := root.ReadFile(name); err == nil && (len(text) == 0 || string(text) == ".\n") {
+		if text, err := readIn(root, name); err == nil && (len(text) == 0 || string(text) == ".\n") {
 			root.Remove(name)
 		}
 	}

@@ -171,7 +171,7 @@ func (p *sandboxProcess) Wait() (Exit, error) {
 	p.stopReading(read)
 	exit.Notes = append(p.notes, exit.Notes...)
 	exit.Notes = append(exit.Notes, p.audience.drop(p)...)
-	exit.Notes = append(exit.Notes, p.release()...)
+	exit.Notes = tidy(append(exit.Notes, p.release()...))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

@@ -109,16 +109,19 @@ func read(path string) repository {
 		return r
 	}
 	if !info.IsDir() {
-		r[""] = content(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+		if above, err := openDir(filepath.Dir(path)); err == nil {
+			r[""] = content(above, filepath.Base(path))
+			above.Close()
+		}
 		return r
 	}
-	root, err := os.OpenRoot(path)
+	root, err := openDir(path)
 	if err != nil {
 		return r
 	}
 	defer root.Close()
 	names := []string{"config", "config.worktree", "commondir", "info/attributes"}
-	if dir, err := root.Open("hooks"); err == nil {
+	if dir, _, err := openPlain(root, "hooks", os.O_RDONLY); err == nil {
 		hooks, _ := dir.ReadDir(wireFolders)
 		dir.Close()
 		for _, e := range hooks {
@@ -129,23 +132,23 @@ func read(path string) repository {
 	}
 	for _, name := range names {
 		if _, err := root.Lstat(name); err == nil {
-			r[name] = content(root.FS(), name)
+			r[name] = content(root, name)
 		}
 	}
 	return r
 }
 
 // content is the text of a file, or what stands for something else.
-func content(files fs.FS, name string) string {
-	info, err := fs.Lstat(files, name)
+func content(root *os.Root, name string) string {
+	info, err := root.Lstat(name)
 	if err != nil {
 		return ""
 	}
 	if !info.Mode().IsRegular() {
-		target, _ := fs.ReadLink(files, name)
+		target, _ := root.Readlink(name)
 		return info.Mode().Type().String() + target
 	}
-	f, err := files.Open(name)
+	f, _, err := openPlain(root, name, os.O_RDONLY)
 	if err != nil {
 		return ""
 	}
@@ -197,7 +200,7 @@ func putBack(path string, was repository, names []string) string {
 		dir, names = filepath.Dir(path), []string{filepath.Base(path)}
 		was = repository{names[0]: was[""]}
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openDir(dir)
 	if err == nil {
 		for _, name := range names {
 			err = errors.Join(err, put(root, name, was))
