@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package workspace
 
 import (
@@ -227,64 +229,4 @@ func put(root *os.Root, name string, was repository) error {
 		mode = 0o755
 	}
 	return root.WriteFile(name, []byte(text), mode)
-}
-
-// mild are the settings that a repository may have: none of them makes git
-// run a program or obey another file. A name that ends with a dot stands for
-// all that begin with it.
-var mild = []string{
-	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase", "core.precomposeunicode", "core.symlinks",
-	"core.autocrlf", "core.eol", "core.safecrlf", "core.quotepath", "core.compression", "core.abbrev", "core.sparsecheckout", "core.sparsecheckoutcone",
-	"core.sharedrepository", "core.untrackedcache", "core.preloadindex", "core.commitgraph", "core.multipackindex", "core.longpaths", "core.protecthfs", "core.protectntfs",
-	"extensions.objectformat", "extensions.refstorage", "extensions.partialclone", "extensions.compatobjectformat",
-	"user.name", "user.email", "author.", "committer.", "branch.", "init.defaultbranch", "color.", "fetch.", "pull.", "push.", "rebase.", "gc.", "pack.",
-	"index.", "feature.", "advice.", "status.", "log.", "merge.ff", "merge.conflictstyle", "receive.", "repack.", "maintenance.", "commit.gpgsign", "tag.gpgsign",
-}
-
-// mildEnds are the ends of settings with a name in the middle.
-var mildEnds = map[string][]string{
-	"remote":    {"url", "fetch", "pushurl", "push", "tagopt", "prune", "mirror", "promisor", "partialclonefilter", "skipdefaultupdate"},
-	"submodule": {"url", "active", "branch"},
-}
-
-// strongSettings are the settings in a file that are not mild, as "name=value".
-func strongSettings(text string) []string {
-	var strong []string
-	var section, sub string
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		if line[0] == '[' {
-			head, rest, _ := strings.Cut(line[1:], "]")
-			section, sub, _ = strings.Cut(strings.TrimSpace(head), " ")
-			section = strings.ToLower(section)
-			if line = strings.TrimSpace(rest); line == "" || line[0] == '#' || line[0] == ';' {
-				continue
-			}
-		}
-		key, value, _ := strings.Cut(line, "=")
-		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
-		if !isMild(section, sub, key, value) {
-			name := section + "." + key
-			if sub != "" {
-				name = section + "." + strings.Trim(strings.TrimSpace(sub), `"`) + "." + key
-			}
-			strong = append(strong, name+"="+value)
-		}
-	}
-	return strong
-}
-
-func isMild(section, sub, key, value string) bool {
-	if strings.HasSuffix(value, `\`) || strings.Contains(value, "ext::") {
-		return false // it goes on in the next line, or runs a program
-	}
-	if ends, ok := mildEnds[section]; ok && sub != "" {
-		return slices.Contains(ends, key)
-	}
-	return slices.ContainsFunc(mild, func(m string) bool {
-		return m == section+"."+key && sub == "" || strings.HasSuffix(m, ".") && m == section+"."
-	})
 }
