@@ -3,7 +3,6 @@
 package confine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,16 +44,12 @@ func Landlock() int { return landlockVersion() }
 // Command gives what to execute for a command in a fence: this program with
 // args, and a file that it must find at descriptor number at.
 func (f Fence) Command(at int) (path string, args []string, file *os.File, err error) {
-	text, err := json.Marshal(f)
-	if err != nil {
-		return "", nil, nil, err
-	}
 	fd, err := unix.MemfdCreate("fence", unix.MFD_CLOEXEC)
 	if err != nil {
 		return "", nil, nil, err
 	}
 	file = os.NewFile(uintptr(fd), "fence")
-	if _, err := file.WriteAt(text, 0); err != nil {
+	if _, err := file.WriteAt(pack(f), 0); err != nil {
 		file.Close()
 		return "", nil, nil, err
 	}
@@ -84,7 +79,11 @@ func fenceAndExec() error {
 	}
 	var f Fence
 	file := os.NewFile(uintptr(at), "fence")
-	if err := json.NewDecoder(io.NewSectionReader(file, 0, 1<<30)).Decode(&f); err != nil {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<30))
+	if err == nil {
+		err = unpack(text, &f)
+	}
+	if err != nil {
 		return fmt.Errorf("read the fence: %w", err)
 	}
 	file.Close()

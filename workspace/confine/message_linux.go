@@ -3,7 +3,6 @@
 package confine
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -16,10 +15,7 @@ import (
 // a packet; the others are what the text speaks of.
 
 func send(socket int, v any, fds ...int) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
+	text := pack(v)
 	body, err := unix.MemfdCreate("message", unix.MFD_CLOEXEC)
 	if err != nil {
 		return err
@@ -84,7 +80,11 @@ func readBody(fd int, v any) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return json.NewDecoder(f).Decode(v)
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	return unpack(text, v)
 }
 
 func rights(oob []byte) ([]int, error) {

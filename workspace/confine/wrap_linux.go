@@ -5,7 +5,6 @@ package confine
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -155,14 +154,10 @@ func (w *Wrapper) launch(b *wrapped, o Order, first []*os.File) error {
 			b.words.Close()
 		}
 	}()
-	order, err := json.Marshal(wrapping{w.Policy, o})
-	if err != nil {
-		return err
-	}
 	var code bytes.Buffer
 	binary.Write(&code, binary.NativeEndian, filter(true)) // into memory, of plain numbers
 	list := []*os.File{null, null, b.words, first[0], first[1]}
-	for _, text := range [][]byte{order, code.Bytes(), []byte(strings.Join(w.words(o), "\x00") + "\x00")} {
+	for _, text := range [][]byte{pack(wrapping{w.Policy, o}), code.Bytes(), []byte(strings.Join(w.words(o), "\x00") + "\x00")} {
 		file, err := inMemory("order", text)
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@
 package confine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,11 +61,16 @@ func (h *holder) openWrapped(what *wrapping) (fds []int, err error) {
 		return nil, fmt.Errorf("close memory: %w", err)
 	}
 	file := os.NewFile(wrapOrder, "order")
-	if err := json.NewDecoder(io.NewSectionReader(file, 0, 1<<30)).Decode(what); err != nil {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<30))
+	file.Close()
+	if err == nil {
+		err = unpack(text, what)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read the order: %w", err)
 	}
 	h.policy = what.Policy
-	closeAll([]int{wrapOrder, wrapSelf})
+	unix.Close(wrapSelf)
 	if err := what.check(); err != nil {
 		return nil, fmt.Errorf("bwrap did not do what it was told: %w", err)
 	}
