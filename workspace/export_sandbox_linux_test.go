@@ -2,6 +2,8 @@
 
 package workspace
 
+import "os"
+
 // KillHolder ends the sandbox as if it had crashed.
 func (w *SandboxWorkspace) KillHolder() {
 	w.mu.Lock()
@@ -28,7 +30,7 @@ func Mend(backend string, err error, settings map[string]string) string {
 // NewTmp makes a folder for temporary files, and ClearTmp clears up after
 // others.
 func NewTmp() (path string, remove func() error, err error) {
-	own, err := newTmp()
+	own, err := newTmp(os.TempDir())
 	if err != nil {
 		return "", nil, err
 	}

@@ -63,15 +63,16 @@ type SandboxOptions struct {
 	Protect []string
 	// Cache is the folder that programs are told to keep downloads and
 	// intermediate results in. It should be one that nothing outside the
-	// sandbox uses. It is made when it is missing. Empty: it is in memory and
-	// lost at the end.
+	// sandbox uses. It is made when it is missing. Empty, or where it cannot be
+	// made: it is in memory and lost at the end.
 	Cache string
 	// Tmp is the folder that is /tmp to commands. Empty: it is in memory and
 	// lost at the end.
 	Tmp string
 	// State is a folder of the user's for the list of what this program puts
 	// into the workspace while commands run, so that the next one can remove
-	// it after a crash. Empty: one in the system's temporary folder.
+	// it after a crash. Empty, or where it cannot be used: one in the system's
+	// temporary folder.
 	State string
 	// Memory is a folder of the user's in which it is kept what does not work on
 	// this system, so that later programs do not try it again until the system
@@ -114,6 +115,7 @@ type SandboxStatus struct {
 	Write   []string      // folders that commands may change
 	Hidden  int           // files and folders of which they see nothing
 	Limits  SandboxLimits // of each command, with defaults; 0: none
+	Notes   []string      // what users should know besides, in words
 }
 
 // SandboxFailure is a backend that does not work here.
@@ -122,6 +124,8 @@ type SandboxFailure struct {
 	Why     string
 	Mend    string // what the user can do; empty: nothing is known
 	Earlier bool   // an earlier program found it out; see [SandboxOptions.Memory]
+
+	ours bool // it is about files or folders of ours, and not what the system allows
 }
 
 // SandboxTrial is what came of trying a backend.

@@ -22,7 +22,7 @@ func (w *SandboxWorkspace) tryFence() error {
 	}
 	tmp := w.policy.Tmp
 	if tmp == "" {
-		own, err := newTmp()
+		own, err := newTmp(w.scratch())
 		if err != nil {
 			return err
 		}

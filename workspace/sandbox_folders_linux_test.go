@@ -5,6 +5,7 @@ package workspace_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,21 @@ func TestSandboxWorksInAFolderWhoseNameIsNoText(t *testing.T) {
 			if _, err := os.Lstat(filepath.Join(dir, "in")); err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+func TestSandboxDoesWithoutACacheThatCannotBeMade(t *testing.T) {
+	inEach(t, func(t *testing.T, backend string) {
+		w := sandbox(t, workspace.SandboxOptions{Backend: backend, Cache: "/proc/cache", State: "/proc/state"})
+		for range 2 {
+			out, exit := bash(t, w, 10*time.Second, `mkdir -p "$XDG_CACHE_HOME" "$GOCACHE" && echo made`)
+			if exit.Code != 0 || out != "made\n" {
+				t.Errorf("%q, %+v", out, exit)
+			}
+		}
+		if s := w.Status(); len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "/proc/cache") {
+			t.Errorf("it says %q", s.Notes)
 		}
 	})
 }

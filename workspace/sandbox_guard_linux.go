@@ -108,9 +108,10 @@ type guards struct {
 
 // newGuards looks after the folders roots, the first of which is the
 // workspace. protect are further names in that. git is the folder that the
-// workspace, a worktree, shares with others.
-func newGuards(roots []string, git, home, state string, protect []string) (*guards, error) {
-	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots}, names: map[string][]string{}, users: map[spot]int{}, list: openList(state)}
+// workspace, a worktree, shares with others. lists are folders for the list, the first
+// that can be used is taken.
+func newGuards(roots []string, git, home string, lists, protect []string) (*guards, error) {
+	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots}, names: map[string][]string{}, users: map[spot]int{}, list: &list{dirs: lists}}
 	for _, root := range roots {
 		for _, name := range guardedNames {
 			if name != ".git" {

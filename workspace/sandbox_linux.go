@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"oneloop/workspace/confine"
 )
@@ -76,7 +79,11 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	} else {
 		git = ""
 	}
-	if w.guards, err = newGuards(roots, git, local.files.home, opts.State, opts.Protect); err != nil {
+	lists := []string{filepath.Join(w.scratch(), fmt.Sprintf("oneloop-guards-%d", os.Geteuid()))}
+	if opts.State != "" {
+		lists = append([]string{opts.State}, lists...)
+	}
+	if w.guards, err = newGuards(roots, git, local.files.home, lists, opts.Protect); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	network := "off"
@@ -258,6 +265,7 @@ func (w *SandboxWorkspace) open() (opened, error) {
 	if !isDir(w.root) {
 		return opened{}, fmt.Errorf("%w: %s", ErrNoRoot, w.root)
 	}
+	w.makeCache()
 	err := w.pick()
 	box := opened{env: w.placed, note: note}
 	switch {
@@ -282,14 +290,27 @@ func (w *SandboxWorkspace) spent() string {
 	return ""
 }
 
+// makeCache makes the folder for what commands keep. Where that cannot be,
+// nothing is kept.
+func (w *SandboxWorkspace) makeCache() {
+	if w.opts.Cache == "" {
+		return
+	}
+	err := os.MkdirAll(w.opts.Cache, 0o700)
+	if err == nil && unix.Access(w.opts.Cache, unix.W_OK|unix.X_OK) != nil {
+		err = &fs.PathError{Op: "write in", Path: w.opts.Cache, Err: fs.ErrPermission}
+	}
+	if err != nil {
+		w.opts.Cache = ""
+		w.status.Notes = append(w.status.Notes, fmt.Sprintf("downloads and intermediate results of commands are not kept for the next run: %v", err))
+	}
+}
+
 // writable are the folders that commands may change, with the one for what they
-// keep, which is made here.
+// keep.
 func (w *SandboxWorkspace) writable() ([]string, error) {
 	if w.opts.Cache == "" {
 		return w.policy.Write, nil
-	}
-	if err := os.MkdirAll(w.opts.Cache, 0o700); err != nil {
-		return nil, err
 	}
 	actual, err := realPath(w.opts.Cache)
 	if err != nil {
@@ -321,7 +342,7 @@ func (w *SandboxWorkspace) tryHolder() error {
 	}
 	policy, err := w.complete()
 	if err != nil {
-		return err
+		return ours{err}
 	}
 	list := stores(w.outer, w.policy.Write)
 	policy.Layers, w.layerLock = w.layers(list)
@@ -334,7 +355,7 @@ func (w *SandboxWorkspace) tryHolder() error {
 		return errors.Join(err, w.unlock())
 	}
 	w.holder = h
-	w.placed = elsewhere(w.env, list, h.Facts.Layers, w.cache())
+	w.placed = append(cacheEnv(nil, w.cache()), elsewhere(w.env, list, h.Facts.Layers, w.cache())...)
 	w.status.Weaker = h.Facts.Weaker
 	if h.Listener != nil {
 		if w.proxy, err = serveProxy(h.Listener, w.opts.Dial, w.audience.tell); err != nil {
@@ -365,7 +386,7 @@ func (w *SandboxWorkspace) bait(start func(secret, port string, out *os.File) (w
 	failed := func(err error) error { return fmt.Errorf("try the sandbox: %w", err) }
 	secret, err := os.CreateTemp(w.private(), "oneloop-canary-")
 	if err != nil {
-		return failed(err)
+		return ours{failed(err)}
 	}
 	defer os.Remove(secret.Name())
 	defer secret.Close()
@@ -388,7 +409,7 @@ func (w *SandboxWorkspace) bait(start func(secret, port string, out *os.File) (w
 	r.SetReadDeadline(time.Now().Add(10 * time.Second))
 	text, err := io.ReadAll(io.LimitReader(r, 4000))
 	if err = errors.Join(err, wait()); len(text) > 0 {
-		return fmt.Errorf("it does not hold: %s", strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; "))
+		return ours{fmt.Errorf("it does not hold: %s", strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), "; "))}
 	}
 	if err != nil {
 		return failed(err)
@@ -403,11 +424,20 @@ func (w *SandboxWorkspace) private() string {
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
 		actual, err := realPath(dir)
 		in := func(given string) bool { _, in := below(given, actual); return in }
-		if err == nil && isDir(actual) && slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/dev"}, in) && !slices.ContainsFunc(w.policy.Write, in) {
+		if err == nil && isDir(actual) && unix.Access(actual, unix.W_OK|unix.X_OK) == nil && slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/dev"}, in) && !slices.ContainsFunc(w.policy.Write, in) {
 			return actual
 		}
 	}
 	return ""
+}
+
+// scratch is the folder for temporary files, or another one where commands
+// could change what is in that.
+func (w *SandboxWorkspace) scratch() string {
+	if actual, err := realPath(os.TempDir()); err != nil || !within(w.policy.Write, actual) {
+		return os.TempDir()
+	}
+	return cmp.Or(w.private(), os.TempDir())
 }
 
 // outside is a folder this user can write and commands must not: the home

@@ -21,18 +21,11 @@ type spot struct{ root, name string }
 // one a line. It is locked as long as the program lives, so that another can
 // tell the list of one that crashed, and clears up after it.
 type list struct {
-	dir    string
+	dirs   []string // the first in which it can be kept is taken
+	dir    string   // that was
 	lock   *os.File
 	own    *os.File
 	others []spot // in the lists of programs that run, read when locked
-}
-
-// openList makes nothing yet.
-func openList(dir string) *list {
-	if dir == "" {
-		dir = filepath.Join(os.TempDir(), fmt.Sprintf("oneloop-guards-%d", os.Geteuid()))
-	}
-	return &list{dir: dir}
 }
 
 // hold locks out other programs that look after stand-ins. left are
@@ -55,6 +48,18 @@ func (l *list) hold() (release func(), left []spot, err error) {
 }
 
 func (l *list) create() error {
+	var errs []error
+	for _, l.dir = range l.dirs {
+		err := l.createIn()
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (l *list) createIn() error {
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
 		return err
 	}

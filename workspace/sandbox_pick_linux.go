@@ -58,7 +58,7 @@ func (w *SandboxWorkspace) try(known []SandboxFailure) error {
 			return nil
 		}
 		errs = append(errs, err)
-		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: b.name, Why: err.Error(), Mend: mend(b.name, err, setting)})
+		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: b.name, Why: err.Error(), Mend: mend(b.name, err, setting), ours: isOurs(err)})
 	}
 	if len(errs) == 0 {
 		errs = []error{fmt.Errorf("there is no backend %q", w.opts.Backend)}
@@ -157,7 +157,7 @@ func (w *SandboxWorkspace) remember(known []SandboxFailure) {
 	path := w.memoryFile()
 	m := memory{System: w.system()}
 	for _, failed := range w.status.Failed {
-		if lasts(failed.Why) {
+		if lasts(failed.Why) && !failed.ours {
 			m.Failed = append(m.Failed, failed)
 		}
 	}
@@ -218,6 +218,16 @@ const (
 	sysctlNamespaces = "/proc/sys/user/max_user_namespaces"
 )
 
+// ours is a failure that is about files or folders of ours: it says nothing of
+// what the system lets a program do.
+type ours struct{ error }
+
+func (o ours) Unwrap() error { return o.error }
+
+func isOurs(err error) bool {
+	return errors.As(err, new(ours)) || errors.As(err, new(*confine.FileError))
+}
+
 // setting reads a file of the kernel's, "" where there is none.
 func setting(path string) string {
 	text, err := os.ReadFile(path)
@@ -233,6 +243,8 @@ func mend(backend string, err error, setting func(path string) string) string {
 	text := strings.ToLower(err.Error())
 	forbidden := strings.Contains(text, "not permitted") || strings.Contains(text, "permission")
 	switch {
+	case isOurs(err):
+		return ""
 	case backend == BackendLL:
 		return "" // the kernel has it or has it not
 	case errors.Is(err, ErrNoProgram):

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"oneloop/workspace"
+	"oneloop/workspace/confine"
 )
 
 func mkfifo(path string) error { return unix.Mkfifo(path, 0o600) }
@@ -20,6 +21,13 @@ func mkfifo(path string) error { return unix.Mkfifo(path, 0o600) }
 // opened is a sandbox of which an earlier program left that ns and bwrap do
 // not work, once edit has changed what it left.
 func opened(t *testing.T, opts workspace.SandboxOptions, edit func(file string) error) *workspace.SandboxWorkspace {
+	t.Helper()
+	w := unopened(t, opts, edit)
+	w.Prepare()
+	return w
+}
+
+func unopened(t *testing.T, opts workspace.SandboxOptions, edit func(file string) error) *workspace.SandboxWorkspace {
 	t.Helper()
 	opts.Memory = filepath.Join(t.TempDir(), "memory")
 	file := sandbox(t, opts).Remember(workspace.BackendNS, workspace.BackendBwrap)
@@ -31,9 +39,7 @@ func opened(t *testing.T, opts workspace.SandboxOptions, edit func(file string) 
 			t.Fatal(err)
 		}
 	}
-	w := sandbox(t, opts)
-	w.Prepare()
-	return w
+	return sandbox(t, opts)
 }
 
 func TestSandboxThatFailedBeforeIsNotTriedAgain(t *testing.T) {
@@ -81,10 +87,19 @@ func TestSandboxBelievesNoForeignMemory(t *testing.T) {
 	})
 }
 
-// TestSandboxIsTriedAnewWhenWhatIsLeftFails has a cache that cannot be made,
-// so that nothing works.
+// TestSandboxIsTriedAnewWhenWhatIsLeftFails has a folder that is gone and no
+// place for temporary files, so that nothing works.
 func TestSandboxIsTriedAnewWhenWhatIsLeftFails(t *testing.T) {
-	w := opened(t, workspace.SandboxOptions{Cache: "/proc/cache"}, nil)
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w := unopened(t, workspace.SandboxOptions{Dirs: []string{gone}}, nil)
+	t.Setenv("TMPDIR", "/proc/none")
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	w.Prepare()
 	s := w.Status()
 	if s.Backend != "" || len(s.Failed) != 3 {
 		t.Fatalf("it says %+v", s)
@@ -136,6 +151,7 @@ func TestWhatHelpsAgainstAForbiddenSandboxIsSaid(t *testing.T) {
 		{"ns", errors.New("no space left on device"), map[string]string{"/proc/sys/user/max_user_namespaces": "0"}, "user.max_user_namespaces"},
 		{"ns", forbidden, map[string]string{"/proc/self/status": "Name:\tx\nSeccomp:\t2\n"}, "--security-opt"},
 		{"ns", errors.New("mount_setattr: function not implemented"), nil, "5.12"},
+		{"ns", &confine.FileError{Err: forbidden}, nil, ""},
 		{"ll", errors.New("the kernel's Landlock has version 0"), nil, ""},
 	} {
 		if got := workspace.Mend(c.backend, c.err, c.settings); !strings.Contains(got, c.want) || c.want == "" && got != "" {

@@ -22,10 +22,10 @@ type sessionTmp struct {
 	lock *os.File
 }
 
-// newTmp makes one, and removes those of programs that were killed.
-func newTmp() (*sessionTmp, error) {
-	clearTmp(os.TempDir(), time.Now().Add(-time.Minute))
-	path, err := os.MkdirTemp("", tmpName)
+// newTmp makes one in dir, and removes those of programs that were killed.
+func newTmp(dir string) (*sessionTmp, error) {
+	clearTmp(dir, time.Now().Add(-time.Minute))
+	path, err := os.MkdirTemp(dir, tmpName)
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}

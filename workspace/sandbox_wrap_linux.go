@@ -20,18 +20,20 @@ func (w *SandboxWorkspace) tryWrap() error {
 	}
 	policy, err := w.complete()
 	if err != nil {
-		return err
+		return ours{err}
 	}
-	own, err := newTmp()
+	own, err := newTmp(w.scratch())
 	if err != nil {
-		return err
+		return ours{err}
 	}
 	wrap := &confine.Wrapper{Program: program, Policy: policy, Empty: filepath.Join(own.path, "empty")}
 	if err = os.WriteFile(wrap.Empty, nil, 0o444); err == nil && policy.Tmp == "" {
 		wrap.Policy.Tmp = filepath.Join(own.path, "tmp")
 		err = os.Mkdir(wrap.Policy.Tmp, 0o700)
 	}
-	if err == nil {
+	if err != nil {
+		err = ours{err}
+	} else {
 		err = w.canary(wrap.Run)
 	}
 	if err != nil {
@@ -44,7 +46,7 @@ func (w *SandboxWorkspace) tryWrap() error {
 	if confine.Landlock() == 0 {
 		w.status.Weaker = append(slices.Clone(weakerBwrap), confine.WithoutLandlock)
 	}
-	w.placed = elsewhere(w.env, stores(w.outer, w.policy.Write), nil, w.cache())
+	w.placed = append(cacheEnv(nil, w.cache()), elsewhere(w.env, stores(w.outer, w.policy.Write), nil, w.cache())...)
 	if w.opts.Dial != nil {
 		w.placed = append(w.placed, proxyEnv(confine.ProxyPort)...)
 	}

@@ -305,7 +305,7 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 			})
 		}
 		if none == nil {
-			shown.Do(func() { emit(p.boundary(a.ws)) })
+			shown.Do(func() { p.inForce(a, emit) })
 		}
 		return b.Attach(ctx, call, emit, cmd, clock)
 	}, nil

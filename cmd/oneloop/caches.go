@@ -14,13 +14,18 @@ import (
 const (
 	cacheAge   = 30 * 24 * time.Hour // since it was last used
 	cacheEvery = 24 * time.Hour      // how often one of a folder that is gone is looked for
+	cacheBase  = 200                 // bytes of a folder's name in that of its cache: with what is added, a name has 255
 	cacheTime  = time.Second         // to remove it; what is left then is for another day
 )
 
 // cacheName is the name of the cache of the folder dir.
 func cacheName(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
-	return fmt.Sprintf("%s-%x", filepath.Base(dir), sum[:6])
+	base := filepath.Base(dir)
+	if len(base) > cacheBase {
+		base = strings.ToValidUTF8(base[:cacheBase], "")
+	}
+	return fmt.Sprintf("%s-%x", base, sum[:6])
 }
 
 // keepCaches notes in home, beside the cache of dir, whose that is, and removes

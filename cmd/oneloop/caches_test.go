@@ -3,8 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestCachesOfFoldersThatAreGoneAreRemovedAfterAWhile(t *testing.T) {
@@ -100,5 +102,24 @@ func TestACacheIsRemovedOnlyAsLongAsThereIsTime(t *testing.T) {
 	}
 	if err := removeTree(root, "cache", time.Now().Add(time.Hour)); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestTheNameOfACacheFitsWhateverTheFolderIsCalled(t *testing.T) {
+	home := t.TempDir()
+	for _, base := range []string{strings.Repeat("y", 255), strings.Repeat("中", 85), "x" + strings.Repeat("中", 84), strings.Repeat("\xc4", 250)} {
+		name := cacheName("/work/" + base)
+		if err := os.MkdirAll(filepath.Join(home, name+".layers"), 0o755); err != nil {
+			t.Error(err)
+		}
+		if utf8.ValidString(base) && !utf8.ValidString(name) {
+			t.Errorf("%q is cut to %q", base, name)
+		}
+		if name == cacheName("/elsewhere/"+base) {
+			t.Errorf("two folders have the cache %q", name)
+		}
+	}
+	if name := cacheName("/work/short"); !strings.HasPrefix(name, "short-") {
+		t.Errorf("a short name is %q", name)
 	}
 }

@@ -61,6 +61,17 @@ func (p *program) boundary(ws workspace.Workspace) oneloop.Boundary {
 	return b
 }
 
+// inForce tells what commands run in, once that is known.
+func (p *program) inForce(a *agent, emit func(oneloop.Event)) {
+	emit(p.boundary(a.ws))
+	if a.box == nil {
+		return
+	}
+	for _, note := range a.box.Status().Notes {
+		emit(oneloop.Notice{Text: note + "."})
+	}
+}
+
 // opening says at the beginning of a conversation what holds in it.
 func (p *program) opening(a *agent) []string {
 	var lines []string

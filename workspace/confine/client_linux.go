@@ -167,10 +167,14 @@ func (h *Holder) greet(p Policy) error {
 		h.Listener = os.NewFile(uintptr(fds[0]), "listener")
 	}
 	h.Facts = answer.Facts
-	if answer.Error != "" {
-		return fmt.Errorf("start sandbox: %s", answer.Error)
+	if answer.Error == "" {
+		return nil
 	}
-	return nil
+	err = errors.New(answer.Error)
+	if answer.Files {
+		err = &FileError{err}
+	}
+	return fmt.Errorf("start sandbox: %w", err)
 }
 
 // death says why a holder does not answer, in its last words if it had any.

@@ -18,6 +18,14 @@ import (
 // ErrSystem says that this system has no sandbox.
 var ErrSystem = errors.New("there is no sandbox on this system")
 
+// FileError says that a file or folder is in the way that a policy names, and
+// not that the system forbids a sandbox.
+type FileError struct{ Err error }
+
+func (e *FileError) Error() string { return e.Err.Error() }
+
+func (e *FileError) Unwrap() error { return e.Err }
+
 // Policy is what all commands of a holder have in common. Paths are absolute
 // and without symbolic links.
 type Policy struct {

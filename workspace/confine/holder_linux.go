@@ -5,6 +5,7 @@ package confine
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -25,6 +26,7 @@ const control = 3
 type hello struct {
 	Facts Facts
 	Error string
+	Files bool // it is a FileError
 }
 
 // Helper lives the life of a holder and does not return, when this process
@@ -64,7 +66,7 @@ func hold() int {
 	err := h.open()
 	greeting := hello{Facts: h.facts}
 	if err != nil {
-		greeting.Error = err.Error()
+		greeting.Error, greeting.Files = err.Error(), errors.As(err, new(*FileError))
 	}
 	if send(control, greeting, h.listener...) != nil || err != nil {
 		return 1

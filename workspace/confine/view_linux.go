@@ -123,8 +123,11 @@ func (v *view) collect(p Policy) error {
 
 func (v *view) copyTree(from, to string, attr uint64) error {
 	tree, err := cloneTree(from)
-	if err != nil {
+	if err == unix.EPERM || err == unix.ENOSYS {
 		return fmt.Errorf("open %s for commands: %w", from, err)
+	}
+	if err != nil {
+		return &FileError{fmt.Errorf("open %s for commands: %w", from, err)}
 	}
 	if err := setAttr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, attr); err != nil {
 		return fmt.Errorf("open %s for commands: %w", from, err)
@@ -208,7 +211,7 @@ func (v *view) hide(paths []string) error {
 // be: in a folder in memory.
 func (v *view) attach(m *mount) error {
 	if err := makePlace(m); err != nil {
-		return fmt.Errorf("put %s in its place: %w", m.path, err)
+		return &FileError{fmt.Errorf("put %s in its place: %w", m.path, err)}
 	}
 	if m.tree == 0 {
 		if err := unix.Mount("tmpfs", m.path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, m.data); err != nil {
