@@ -38,7 +38,7 @@ func (w *SandboxWorkspace) tryFence() error {
 		w.placed = cacheEnv(w.placed, tmp)
 	}
 	err = w.bait(func(secret, port string, out *os.File) (func() error, error) {
-		path, argv := confine.CanaryFence(secret, w.outside(), port, w.root)
+		path, argv := confine.CanaryFence(secret, w.outside(), port, w.inside())
 		f := confine.Fence{Path: path, Argv: argv, Write: w.fenced, Hide: append([]string{secret}, w.policy.Hide...)}
 		p, err := w.enclose(context.Background(), Cmd{Fds: map[int]*os.File{1: out, 2: out}}, f, w.root, w.env)
 		if err != nil {

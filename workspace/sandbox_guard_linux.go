@@ -145,32 +145,34 @@ func (g *guards) close() error {
 	return g.list.close()
 }
 
-// take gives what to mount for one command. release is called when the
-// command has ended; its notes are for whoever started it.
-func (g *guards) take() (mounts []confine.Guard, release func() []string, err error) {
+// take gives what to mount for one command, and the roots that are closed to
+// it. release is called when the command has ended; its notes are for whoever
+// started it.
+func (g *guards) take() (mounts []confine.Guard, closed []string, release func() []string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	unlock, left, err := g.list.hold()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer unlock()
 	g.clear(left)
-	t := &taking{guards: g, pinned: map[spot]bool{}}
+	t := &taking{guards: g, pinned: map[spot]bool{}, bars: map[spot]bool{}, shut: map[spot]bool{}}
 	for _, t.root = range g.roots {
 		if err := t.all(); err != nil {
-			return nil, nil, fmt.Errorf("protect files in %s: %w", t.root, err)
+			return nil, nil, nil, fmt.Errorf("protect files in %s: %w", t.root, err)
 		}
 	}
 	if err := t.make(); err != nil {
 		g.drop(t.standIns)
-		return nil, nil, fmt.Errorf("protect files: %w", err)
+		return nil, nil, nil, fmt.Errorf("protect files: %w", err)
 	}
 	if g.links {
 		t.repositories = nil
 	}
 	g.wire.set(t.repositories)
-	return t.mounts, func() []string { return append(g.release(t.standIns), g.wire.check()...) }, nil
+	mounts, closed = t.view()
+	return mounts, closed, func() []string { return append(g.release(t.standIns), g.wire.check()...) }, nil
 }
 
 func (g *guards) release(standIns []spot) []string {
@@ -291,7 +293,9 @@ type taking struct {
 	*guards
 	root     string // that is walked now
 	mounts   []confine.Guard
-	pinned   map[spot]bool
+	pinned   map[spot]bool // whether the folder is there
+	bars     map[spot]bool // see barred
+	shut     map[spot]bool // folders to be mounted read-only
 	standIns []spot
 	missing  []missing
 
@@ -344,6 +348,12 @@ func (t *taking) below(dir string, parts []gitPart) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		if t.ours(dir) {
+			t.shut[spot{t.root, dir}] = true
+		}
+		_, err = t.pin(dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -387,52 +397,59 @@ func (t *taking) guard(name string, always bool, make func(string) error) error 
 		return nil
 	}
 	if dir := filepath.Dir(name); dir != "." {
-		if err := t.pin(dir); err != nil {
+		if there, err := t.pin(dir); err != nil || !there {
 			return err
 		}
 	}
-	if err := t.standIn(name, make); err != nil {
+	if there, err := t.standIn(name, make); err != nil || !there {
 		return err
 	}
 	t.mount(name, confine.ReadOnly)
 	return nil
 }
 
-// pin keeps a folder, and those above it, from being renamed.
-func (t *taking) pin(dir string) error {
+// pin keeps a folder, and those above it, from being renamed. It reports
+// whether the folder is there, or will be.
+func (t *taking) pin(dir string) (there bool, err error) {
 	here := spot{t.root, dir}
-	if t.pinned[here] {
-		return nil
+	if there, known := t.pinned[here]; known {
+		return there, nil
 	}
-	t.pinned[here] = true
+	there = true
 	if above := filepath.Dir(dir); above != "." {
-		if err := t.pin(above); err != nil {
-			return err
-		}
+		there, err = t.pin(above)
 	}
-	if err := t.standIn(dir, func(path string) error { return os.Mkdir(path, 0o755) }); err != nil {
-		return err
+	if there && err == nil {
+		there, err = t.standIn(dir, func(path string) error { return os.Mkdir(path, 0o755) })
 	}
-	t.mount(dir, confine.Pinned)
-	return nil
+	if err != nil {
+		return false, err
+	}
+	if t.pinned[here] = there; there {
+		t.mount(dir, confine.Pinned)
+	}
+	return there, nil
 }
 
-// standIn notes what is missing, and who needs it.
-func (t *taking) standIn(name string, make func(string) error) error {
+// standIn notes what is missing, and who needs it. It reports whether there is
+// something, or will be: where nobody can make anything, nothing is needed.
+func (t *taking) standIn(name string, make func(string) error) (there bool, err error) {
 	here := spot{t.root, name}
-	_, err := os.Lstat(t.path(name))
+	_, err = os.Lstat(t.path(name))
 	switch {
 	case err == nil:
 		if t.users[here] == 0 && !t.list.shared(here) {
-			return nil // it is somebody's
+			return true, nil // it is somebody's
 		}
+	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) && t.barred(filepath.Dir(name)):
+		return false, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return err
+		return false, err
 	default:
 		t.missing = append(t.missing, missing{here, make})
 	}
 	t.standIns = append(t.standIns, here)
-	return nil
+	return true, nil
 }
 
 // missing is a stand-in to be made.

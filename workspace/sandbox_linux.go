@@ -370,7 +370,7 @@ func (w *SandboxWorkspace) tryHolder() error {
 // touched by it, whether it succeeds or not.
 func (w *SandboxWorkspace) canary(run runFunc) error {
 	return w.bait(func(secret, port string, out *os.File) (func() error, error) {
-		order := confine.CanaryOrder(secret, w.outside(), port, w.root)
+		order := confine.CanaryOrder(secret, w.outside(), port, w.inside())
 		order.Fds = []int{1, 2}
 		c, err := run(order, []*os.File{out, out})
 		if err != nil {
@@ -438,6 +438,14 @@ func (w *SandboxWorkspace) scratch() string {
 		return os.TempDir()
 	}
 	return cmp.Or(w.private(), os.TempDir())
+}
+
+// inside is the workspace when this user can write there, else "".
+func (w *SandboxWorkspace) inside() string {
+	if unix.Access(w.root, unix.W_OK|unix.X_OK) != nil {
+		return ""
+	}
+	return w.root
 }
 
 // outside is a folder this user can write and commands must not: the home

@@ -89,7 +89,7 @@ func (w *SandboxWorkspace) confined(ctx context.Context, run runFunc, order conf
 	order.Limits = w.opts.Limits.confine()
 	p.release = func() []string { return nil }
 	if err == nil && len(order.Frozen) == 0 {
-		order.Guard, p.release, err = w.guards.take()
+		order.Guard, order.Closed, p.release, err = w.guards.take()
 	}
 	if err == nil {
 		w.audience.add(p)

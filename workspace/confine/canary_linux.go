@@ -19,7 +19,7 @@ const canaryName = "oneloop: canary"
 // CanaryOrder is the command that tries whether a sandbox holds. secret is a
 // file outside, dir a folder outside that the user may write, port one of
 // the loopback outside where somebody listens, and inside a folder that can
-// be written. It prints what is wrong, a line each, and nothing when it holds.
+// be written, or "". It prints what is wrong, a line each, and nothing when it holds.
 func CanaryOrder(secret, dir, port, inside string) Order {
 	return Order{
 		Path: "/proc/self/exe",
@@ -33,6 +33,25 @@ func CanaryOrder(secret, dir, port, inside string) Order {
 // Argv.
 func CanaryFence(secret, dir, port, inside string) (path string, argv []string) {
 	return "/proc/self/exe", []string{canaryName, secret, dir, port, inside, "fence"}
+}
+
+// writes says why a folder cannot be written, when that is for the sandbox. A
+// disk may be full, or know no files without names; and root has here only the
+// rights that everybody has.
+func writes(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	switch {
+	case err == nil:
+		return unix.Close(fd)
+	case err == unix.EOPNOTSUPP, err == unix.EISDIR, err == unix.ENOSPC, err == unix.EDQUOT:
+		return nil
+	case err == unix.EACCES && unix.Access(dir, unix.W_OK|unix.X_OK) == unix.EACCES: // Landlock has no say in this
+		return nil
+	}
+	return err
 }
 
 // sing does what a command must not be able to do.
@@ -55,9 +74,7 @@ func sing() int {
 	if err := unix.Statfs("/", &root); namespaces && (err != nil || root.Flags&unix.ST_RDONLY == 0) {
 		fmt.Println("the root can be written")
 	}
-	if fd, err := unix.Open(inside, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600); err == nil {
-		unix.Close(fd)
-	} else if err != unix.EOPNOTSUPP && err != unix.EISDIR {
+	if err := writes(inside); err != nil {
 		fmt.Printf("the workspace cannot be written: %v\n", err)
 	}
 	if c, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", port), time.Second); err == nil {

@@ -53,7 +53,8 @@ type Order struct {
 	Dir    string   // absolute
 	Fds    []int    // the numbers that descriptors get in the command: output first, for 1 and 2
 	Guard  []Guard  // what it may not change in folders that it may
-	Frozen []string // folders that it may not change at all
+	Frozen []string // folders that it may not change at all, with all that is mounted below
+	Closed []string // folders that it may not change, but for what is mounted below
 	Limits Limits
 }
 

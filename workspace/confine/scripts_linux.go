@@ -15,13 +15,9 @@ import (
 func (h *holder) initScript(o Order) *script {
 	s := &script{steps: make([]step, 0, 160)}
 	s.mountProc(h.facts.PidMax, o.Limits.Processes)
+	s.makeReadOnly(o.Closed, 0) // first, so that what is copied from them is so too
 	s.guard(o.Guard)
-	if len(o.Frozen) > 0 {
-		frozen := at(s, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-		for _, dir := range o.Frozen {
-			s.do("make "+dir+" read-only", unix.SYS_MOUNT_SETATTR, cwd, s.text(dir), unix.AT_RECURSIVE, frozen, sizeofMountAttr)
-		}
-	}
+	s.makeReadOnly(o.Frozen, unix.AT_RECURSIVE)
 	s.do("enter "+o.Dir, unix.SYS_CHDIR, s.text(o.Dir))
 	s.limits(o.Limits)
 	s.dropRights()
@@ -31,6 +27,13 @@ func (h *holder) initScript(o Order) *script {
 	prog := &unix.SockFprog{Len: uint16(len(h.filter)), Filter: &h.filter[0]}
 	s.do("filter system calls", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, at(s, prog))
 	return s
+}
+
+func (s *script) makeReadOnly(dirs []string, flags uintptr) {
+	attr := at(s, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	for _, dir := range dirs {
+		s.do("make "+dir+" read-only", unix.SYS_MOUNT_SETATTR, cwd, s.text(dir), flags, attr, sizeofMountAttr)
+	}
 }
 
 const (

@@ -303,7 +303,7 @@ func (w *Wrapper) words(o Order) []string {
 		}
 	}
 	list = append(list, "--remount-ro", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev")
-	places, last := w.places(o.Frozen)
+	places, last := w.places(slices.Concat(o.Frozen, o.Closed))
 	for _, p := range places {
 		list = append(list, p.words...)
 	}

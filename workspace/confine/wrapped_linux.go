@@ -112,7 +112,7 @@ func (what *wrapping) check() error {
 			return fmt.Errorf("hide %s: something else is there", path)
 		}
 	}
-	for _, dir := range what.Order.Frozen {
+	for _, dir := range slices.Concat(what.Order.Frozen, what.Order.Closed) {
 		if err := mounted("/", dir, true); err != nil {
 			return fmt.Errorf("make %s read-only: %w", dir, err)
 		}
