@@ -6,7 +6,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -151,6 +153,53 @@ func TestSandboxWorksForRootInAFolderOfAnotherUser(t *testing.T) {
 		out, exit := bash(t, w, 10*time.Second, `pwd; touch in 2>/dev/null || echo refused`)
 		if exit.Code != 0 || out != root+"\nrefused\n" {
 			t.Errorf("%q, %+v", out, exit)
+		}
+	})
+}
+
+func TestSandboxThatIsAbandonedLeavesNothing(t *testing.T) {
+	inEach(t, func(t *testing.T, backend string) {
+		tmp, root, state := t.TempDir(), t.TempDir(), t.TempDir()
+		t.Setenv("TMPDIR", tmp)
+		if err := os.MkdirAll(filepath.Join(root, ".git", "modules", "one"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		before := tree(t, root)
+		w := sandboxAt(t, root, workspace.SandboxOptions{Backend: backend, State: state})
+		r, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"bash", "-c", "trap '' TERM; echo up >&3; while :; do sleep 1; done"}, Fds: map[int]*os.File{3: out}})
+		out.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Read(make([]byte, 3)); err != nil {
+			t.Fatal(err)
+		}
+		if backend != workspace.BackendLL && slices.Equal(tree(t, root), before) {
+			t.Error("nothing stands in for anything")
+		}
+		w.Abandon()
+		if after := tree(t, root); !slices.Equal(after, before) {
+			t.Errorf("left are %q", after)
+		}
+		left, err := filepath.Glob(filepath.Join(tmp, "*"))
+		lists, err2 := filepath.Glob(filepath.Join(state, "*.list"))
+		if len(left)+len(lists) > 0 || err != nil || err2 != nil {
+			t.Errorf("left are %q, %q, %v, %v", left, lists, err, err2)
+		}
+		if _, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"true"}}); err == nil {
+			t.Error("a command is started")
+		}
+		if backend == workspace.BackendLL {
+			syscall.Kill(p.Pid(), syscall.SIGKILL) // a command in a fence is ended by who started it
+		}
+		p.Wait()
+		if after := tree(t, root); !slices.Equal(after, before) {
+			t.Errorf("after the command there are %q", after)
 		}
 	})
 }

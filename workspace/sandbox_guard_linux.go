@@ -104,6 +104,8 @@ type guards struct {
 	mu    sync.Mutex
 	list  *list
 	users map[spot]int // of each stand-in
+
+	abandoned bool // nothing is made or removed any more
 }
 
 // newGuards looks after the folders roots, the first of which is the
@@ -151,6 +153,9 @@ func (g *guards) close() error {
 func (g *guards) take() (mounts []confine.Guard, closed []string, release func() []string, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.abandoned {
+		return nil, nil, nil, errClosed
+	}
 	unlock, left, err := g.list.hold()
 	if err != nil {
 		return nil, nil, nil, err
@@ -181,6 +186,9 @@ func (g *guards) release(standIns []spot) []string {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.abandoned {
+		return nil
+	}
 	unlock, left, err := g.list.hold()
 	if err == nil {
 		defer unlock()

@@ -35,3 +35,6 @@ func (w *SandboxWorkspace) ReadOnly() Workspace { return w }
 
 // Close does nothing.
 func (w *SandboxWorkspace) Close() error { return nil }
+
+// Abandon does nothing.
+func (w *SandboxWorkspace) Abandon() {}

@@ -30,17 +30,19 @@ import (
 // agent is one agent with everything around it.
 type agent struct {
 	*session.Session
-	id      string
-	offered []string // names of the tools as the model sees them
-	dir     string
-	model   catalog.Model
-	ledger  *budget.Ledger
-	build   func() *session.Session // an agent like this one with an empty history
-	scratch string                  // of the run, outside the folder that is worked in
-	own     bool                    // Close removes scratch
+	id        string
+	offered   []string // names of the tools as the model sees them
+	dir       string
+	model     catalog.Model
+	ledger    *budget.Ledger
+	build     func() *session.Session // an agent like this one with an empty history
+	scratch   string                  // of the run, outside the folder that is worked in
+	own       bool                    // Close removes scratch
+	unscratch func()                  // it is removed
 
 	ws      workspace.Workspace
 	box     *workspace.SandboxWorkspace // nil: commands are not confined
+	unbox   func()                      // it is closed
 	ready   sync.Once
 	waiting sync.WaitGroup
 	caches  func()                          // keeps those of commands in order; nil: there are none
@@ -215,7 +217,7 @@ func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.box = box
+	a.box, a.unbox = box, p.last.add(box.Abandon)
 	if opts.Cache != "" {
 		a.caches = func() { keepCaches(opts.Memory, dir, time.Now()) }
 	}
@@ -285,6 +287,7 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 		return nil, fmt.Errorf("find a place for temporary files: %w; set TMPDIR to one that can be written", err)
 	}
 	a.scratch, a.own = filepath.Join(dir, fmt.Sprintf("oneloop-%016x", rand.Uint64())), true
+	a.unscratch = p.last.add(func() { os.RemoveAll(a.scratch) })
 	a.private = sync.OnceValues(func() (string, error) { return private(a.scratch) })
 	broker := sync.OnceValues(func() (*team.Broker, error) {
 		link, err := a.private()
@@ -333,6 +336,7 @@ func (a *agent) Close() error {
 	a.waiting.Wait()
 	if a.box != nil {
 		err = errors.Join(err, a.box.Close())
+		a.unbox()
 	}
 	if a.net != nil && a.own {
 		a.net.flush()
@@ -342,6 +346,7 @@ func (a *agent) Close() error {
 	}
 	if a.own {
 		err = errors.Join(err, os.RemoveAll(a.scratch))
+		a.unscratch()
 	}
 	return err
 }

@@ -42,6 +42,7 @@ type program struct {
 	before   []oneloop.Event // what happened before there was a trace
 	ask      oneloop.Ask     // nil: nobody is there
 	left     atomic.Bool     // the user approved a plan
+	last     lastThings
 }
 
 // run does what the command line says and returns the exit code.
@@ -87,7 +88,7 @@ func (p *program) end(work func(context.Context) error, also ...os.Signal) (code
 			code = p.fail(fmt.Errorf("internal error: %v. Please report it, with what you did before", v))
 		}
 	}()
-	ctx, ready, stop := tui.Signals(context.Background(), workspace.Hurry, also...)
+	ctx, ready, stop := tui.Signals(context.Background(), workspace.Hurry, p.last.do, also...)
 	p.ready = ready
 	err := work(ctx)
 	var sig *tui.SignalError

@@ -1,0 +1,70 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"oneloop/looptest/script"
+)
+
+// TestThreeSignalsLeaveNothing sends them so that the third comes while the
+// program is tidying up, or after it.
+func TestThreeSignalsLeaveNothing(t *testing.T) {
+	for _, gap := range []time.Duration{2 * time.Millisecond, 10 * time.Millisecond} {
+		p := newProduct(t, script.Say(shell("t1", `trap "" TERM INT; touch mark; while :; do sleep 1; done`)))
+		cmd := p.started("mark")
+		for range 3 {
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				break // it was quicker
+			}
+			time.Sleep(gap)
+		}
+		cmd.Wait()
+		if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != syscall.SIGINT {
+			t.Errorf("the parent sees %v", cmd.ProcessState)
+		}
+		entries, err := os.ReadDir(p.dir)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if err != nil || !slices.Equal(names, []string{"mark"}) {
+			t.Errorf("left in the folder: %q, %v", names, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(p.env[2][len("TMPDIR="):], "*")); len(left) > 0 || err != nil {
+			t.Errorf("left in the temporary folder: %q, %v", left, err)
+		}
+		if runtime.GOOS == "linux" {
+			p.census()
+		}
+	}
+}
+
+func TestLastThingsAreDoneAsFarAsThereIsTime(t *testing.T) {
+	var l lastThings
+	said := make(chan string, 3)
+	stay := make(chan struct{})
+	defer close(stay)
+	l.add(func() { <-stay })
+	l.add(func() { said <- "first" })
+	l.add(func() { said <- "needless" })()
+	l.add(func() { said <- "second" })
+	l.do()
+	close(said)
+	if did := slices.Collect(func(yield func(string) bool) {
+		for s := range said {
+			if !yield(s) {
+				return
+			}
+		}
+	}); !slices.Equal(did, []string{"second", "first"}) {
+		t.Errorf("it did %q", did)
+	}
+}
