@@ -37,6 +37,15 @@ var hurried atomic.Bool
 // to end for the second time, and cannot be taken back.
 func Hurry() { hurried.Store(true) }
 
+// EndAll kills at once what commands on this machine have started, for a
+// program that ends without waiting for them. Commands in namespaces of their
+// own end with the program anyway. On systems other than Linux and Windows it
+// does nothing.
+func EndAll() { endAll() }
+
+// lockTime is how long something is waited for where there is no time.
+const lockTime = 100 * time.Millisecond
+
 // localProcess is a command on this machine.
 type localProcess struct {
 	outlet

@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// lockTime is how long a lock is waited for where there is no time.
-const lockTime = 100 * time.Millisecond
-
 // Abandon ends the commands and takes away what stands in the workspace for
 // protected files, as far as that can be done at once. It is for a program that
 // is about to end without [SandboxWorkspace.Close], at any time. w is of no use

@@ -3,7 +3,9 @@ package workspace
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -138,6 +140,27 @@ func (t *tree) end() []proc {
 		return empty()
 	})
 	return left
+}
+
+// endAll kills the trees of all commands that run.
+func endAll() {
+	until(lockTime, func() bool {
+		running.Lock()
+		trees := slices.Collect(maps.Keys(running.trees))
+		trees = slices.DeleteFunc(trees, func(t *tree) bool { return t.pid <= 0 })
+		running.Unlock()
+		empty := true
+		for _, t := range trees {
+			if !procReadable() {
+				unix.Kill(-t.pid, unix.SIGKILL)
+				continue
+			}
+			left := t.members()
+			signalAll(left, unix.SIGKILL)
+			empty = empty && len(left) == 0
+		}
+		return empty
+	})
 }
 
 // endGroup is all that can be done without /proc.

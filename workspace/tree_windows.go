@@ -87,3 +87,6 @@ func (t *tree) finish(time.Duration) []string {
 }
 
 func (t *tree) end() { windows.TerminateJobObject(t.job, 1) }
+
+// endAll has nothing to do: a job ends with the program that holds it.
+func endAll() {}

@@ -107,9 +107,9 @@ func TestCaseBash04TheTimeoutTakesTheWholeTree(t *testing.T) {
 }
 
 // started runs the program until the model's command has written a file.
-func (p *product) started(file string) *exec.Cmd {
+func (p *product) started(file string, flags ...string) *exec.Cmd {
 	p.t.Helper()
-	cmd := exec.Command("oneloop", "--permission-mode", "bypassPermissions", "go on")
+	cmd := exec.Command("oneloop", append(flags, "--permission-mode", "bypassPermissions", "go on")...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)

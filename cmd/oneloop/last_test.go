@@ -17,9 +17,14 @@ import (
 // TestThreeSignalsLeaveNothing sends them so that the third comes while the
 // program is tidying up, or after it.
 func TestThreeSignalsLeaveNothing(t *testing.T) {
-	for _, gap := range []time.Duration{2 * time.Millisecond, 10 * time.Millisecond} {
+	boxes := []string{"auto", "none"}
+	if runtime.GOOS == "linux" {
+		boxes = append(boxes, "ll")
+	}
+	for _, box := range boxes {
+		const gap = 5 * time.Millisecond
 		p := newProduct(t, script.Say(shell("t1", `trap "" TERM INT; touch mark; while :; do sleep 1; done`)))
-		cmd := p.started("mark")
+		cmd := p.started("mark", "--sandbox", box)
 		for range 3 {
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				break // it was quicker
@@ -28,7 +33,7 @@ func TestThreeSignalsLeaveNothing(t *testing.T) {
 		}
 		cmd.Wait()
 		if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != syscall.SIGINT {
-			t.Errorf("the parent sees %v", cmd.ProcessState)
+			t.Errorf("%s: the parent sees %v", box, cmd.ProcessState)
 		}
 		entries, err := os.ReadDir(p.dir)
 		var names []string
@@ -36,10 +41,10 @@ func TestThreeSignalsLeaveNothing(t *testing.T) {
 			names = append(names, e.Name())
 		}
 		if err != nil || !slices.Equal(names, []string{"mark"}) {
-			t.Errorf("left in the folder: %q, %v", names, err)
+			t.Errorf("%s: left in the folder: %q, %v", box, names, err)
 		}
 		if left, err := filepath.Glob(filepath.Join(p.env[2][len("TMPDIR="):], "*")); len(left) > 0 || err != nil {
-			t.Errorf("left in the temporary folder: %q, %v", left, err)
+			t.Errorf("%s: left in the temporary folder: %q, %v", box, left, err)
 		}
 		if runtime.GOOS == "linux" {
 			p.census()

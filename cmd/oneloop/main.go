@@ -88,7 +88,7 @@ func (p *program) end(work func(context.Context) error, also ...os.Signal) (code
 			code = p.fail(fmt.Errorf("internal error: %v. Please report it, with what you did before", v))
 		}
 	}()
-	ctx, ready, stop := tui.Signals(context.Background(), workspace.Hurry, p.last.do, also...)
+	ctx, ready, stop := tui.Signals(context.Background(), workspace.Hurry, func() { workspace.EndAll(); p.last.do() }, also...)
 	p.ready = ready
 	err := work(ctx)
 	var sig *tui.SignalError
