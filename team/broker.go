@@ -269,7 +269,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 
 // taskHead is the payload of a task frame.
 type taskHead struct {
-	Dir    string `json:"dir"`
+	Dir    []byte `json:"dir"` // a path need not be text
 	Stdout string `json:"stdout"`
 }
 
@@ -306,7 +306,7 @@ func (j *job) readTask(s *stream) (Task, error) {
 			if err := json.Unmarshal(data, &head); err != nil {
 				return t, fmt.Errorf("read subtask: %w", err)
 			}
-			t.Dir, t.Stdout = head.Dir, head.Stdout
+			t.Dir, t.Stdout = string(head.Dir), head.Stdout
 		case framePrompt:
 			prompt = append(prompt, data...)
 		case frameInput:

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -338,6 +339,12 @@ func TestTheFolderOfASubtaskLiesInTheWorkspace(t *testing.T) {
 	}
 	if dir != filepath.Join(real, "a/b") || stdout != "pipe" {
 		t.Errorf("the child was told folder %s and output %s", dir, stdout)
+	}
+	if runtime.GOOS == "linux" { // others take text only
+		want(t, c.bash(t, `mkdir $'\xc4\xe3' && cd $'\xc4\xe3' && oneloop x`), result{out: "ok\n", err: "looking around\n"})
+		if dir != filepath.Join(real, "\xc4\xe3") {
+			t.Errorf("the child was told folder %q", dir)
+		}
 	}
 	c.bash(t, `oneloop x > file`)
 	if stdout != "file" {

@@ -75,7 +75,7 @@ func sendTask(ctx context.Context, s *stream, o ClientOptions) (int, error) {
 	if err != nil {
 		return 2, fmt.Errorf("find the current folder: %w", err)
 	}
-	head, err := json.Marshal(taskHead{Dir: dir, Stdout: stdoutMode(o.Stdout)})
+	head, err := json.Marshal(taskHead{Dir: []byte(dir), Stdout: stdoutMode(o.Stdout)})
 	if err != nil {
 		return 2, fmt.Errorf("encode the subtask: %w", err)
 	}
