@@ -135,6 +135,11 @@ func (j judge) looks(c shell.Command) finding {
 		return f
 	}
 	var found finding
+	if c.Words[0] == "git" && len(c.Words) > 1 && slices.Contains([]string{"status", "diff", "blame", "ls-files"}, c.Words[1]) {
+		if why := gitFilters(j.at.Root); why != "" {
+			found = finding{tier: shell.Ask, kind: byDefaultRun, reason: why, part: shell.Visible(c.Text)}
+		}
+	}
 	for _, name := range c.Reads {
 		f := j.touched(name, false, true)
 		if f.tier > shell.Allow {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"oneloop/internal/gitsafe"
 )
 
 // GitCmd is one call of git. The zero value of every field but Args is right.
@@ -67,8 +69,7 @@ func Git(ctx context.Context, w Workspace, cmd GitCmd) ([]byte, error) {
 	if len(cmd.Args) == 0 {
 		return nil, errors.New("run git: it has no words")
 	}
-	flags, known := gitCommands[cmd.Args[0]]
-	if !known {
+	if !slices.Contains(gitCommands, cmd.Args[0]) {
 		return nil, fmt.Errorf("run git: %q is none of the commands that run here", cmd.Args[0])
 	}
 	settings, err := gitSettings(ctx, w, cmd)
@@ -76,50 +77,46 @@ func Git(ctx context.Context, w Workspace, cmd GitCmd) ([]byte, error) {
 		return nil, err
 	}
 	call := cmd
-	call.Args = slices.Concat(cmd.Args[:1], flags, cmd.Args[1:])
+	call.Args = slices.Concat(cmd.Args[:1], gitsafe.Flags(cmd.Args[0]), cmd.Args[1:])
 	return runGit(ctx, w, call, settings)
 }
 
 // gitCommands are the commands of git that run here, none of which an alias
-// can stand for, with the flags that belong to them.
-var gitCommands = map[string][]string{
-	"status":     {"--ignore-submodules=dirty"},
-	"diff":       gitDiffFlags,
-	"diff-files": gitDiffFlags,
-	"diff-index": gitDiffFlags,
-	"diff-tree":  gitDiffFlags,
-	"log":        gitDiffFlags,
-	"show":       gitDiffFlags,
-
-	"add":            nil,
-	"apply":          nil,
-	"branch":         nil,
-	"cat-file":       nil,
-	"check-attr":     nil,
-	"check-ignore":   nil,
-	"checkout-index": nil,
-	"commit-tree":    nil,
-	"config":         nil,
-	"for-each-ref":   nil,
-	"hash-object":    nil,
-	"ls-files":       nil,
-	"ls-tree":        nil,
-	"merge-base":     nil,
-	"merge-tree":     nil,
-	"mktree":         nil,
-	"read-tree":      nil,
-	"rev-list":       nil,
-	"rev-parse":      nil,
-	"show-ref":       nil,
-	"symbolic-ref":   nil,
-	"update-index":   nil,
-	"update-ref":     nil,
-	"worktree":       nil,
-	"write-tree":     nil,
+// can stand for.
+var gitCommands = []string{
+	"status",
+	"diff",
+	"diff-files",
+	"diff-index",
+	"diff-tree",
+	"log",
+	"show",
+	"add",
+	"apply",
+	"branch",
+	"cat-file",
+	"check-attr",
+	"check-ignore",
+	"checkout-index",
+	"commit-tree",
+	"config",
+	"for-each-ref",
+	"hash-object",
+	"ls-files",
+	"ls-tree",
+	"merge-base",
+	"merge-tree",
+	"mktree",
+	"read-tree",
+	"rev-list",
+	"rev-parse",
+	"show-ref",
+	"symbolic-ref",
+	"update-index",
+	"update-ref",
+	"worktree",
+	"write-tree",
 }
-
-// A submodule has settings of its own, so that git must not start there.
-var gitDiffFlags = []string{"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}
 
 // gitKeep are the variables that git may have from the workspace.
 var gitKeep = []string{
@@ -138,63 +135,24 @@ var gitEnv = []string{
 	"LC_ALL=C",
 }
 
-// nowhere is a program that cannot be run. Unlike "false" it is not looked for.
-const nowhere = "/dev/null"
-
-var gitSafe = [][2]string{
-	{"core.hooksPath", nowhere},
-	{"core.fsmonitor", "false"},
-	{"core.pager", "cat"},
-	{"core.editor", ":"},
-	{"sequence.editor", ":"},
-	{"core.askPass", ""},
-	{"core.sshCommand", "false"},
-	{"core.gitProxy", ""},
-	{"core.alternateRefsCommand", ""},
-	{"credential.helper", ""},
-	{"protocol.allow", "never"},
-	{"protocol.ext.allow", "never"},
-	{"safe.bareRepository", "explicit"},
-	{"gpg.program", nowhere},
-	{"gpg.openpgp.program", nowhere},
-	{"gpg.x509.program", nowhere},
-	{"gpg.ssh.program", nowhere},
-	{"gpg.ssh.defaultKeyCommand", ""},
-	{"commit.gpgSign", "false"},
-	{"tag.gpgSign", "false"},
-	{"log.showSignature", "false"},
-	{"submodule.recurse", "false"},
-	{"diff.ignoreSubmodules", "dirty"},
-	{"diff.submodule", "short"},
-	{"status.submoduleSummary", "false"},
-	{"interactive.diffFilter", ""},
-	{"init.templateDir", ""},
-	{"gc.auto", "0"},
-	{"maintenance.auto", "false"},
-	{"color.ui", "false"},
-}
-
-// gitDrivers are the settings by which a repository names programs under
-// names of its own choice, with what makes them harmless.
-var gitDrivers = map[string][][2]string{
-	"filter": {{"clean", ""}, {"smudge", ""}, {"process", ""}, {"required", "false"}},
-	"diff":   {{"textconv", ""}, {"command", ""}},
-	"merge":  {{"driver", "false"}},
-	"hook":   {{"enabled", "false"}},
+// gitSafe are the settings that every git gets here. A bare repository may lie
+// in any folder of a workspace.
+func gitSafe() [][2]string {
+	return append(slices.Clone(gitsafe.Settings), [2]string{"safe.bareRepository", "explicit"})
 }
 
 // gitSettings are gitSafe and what is to be said about the drivers that the
 // settings name. Reading settings runs nothing.
 func gitSettings(ctx context.Context, w Workspace, cmd GitCmd) ([][2]string, error) {
-	list, err := runGit(ctx, w, GitCmd{Args: []string{"config", "--list", "-z"}, Dir: cmd.Dir, Env: cmd.Env, Time: cmd.Time}, gitSafe)
+	list, err := runGit(ctx, w, GitCmd{Args: []string{"config", "--list", "-z"}, Dir: cmd.Dir, Env: cmd.Env, Time: cmd.Time}, gitSafe())
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of git: %w", err)
 	}
-	settings, heard := slices.Clone(gitSafe), false
+	settings, heard := gitSafe(), false
 	seen := map[string]bool{}
 	for entry := range bytes.SplitSeq(list, []byte{0}) {
 		key, value, _ := strings.Cut(string(entry), "\n")
-		heard = heard || key == "core.hookspath" && value == nowhere
+		heard = heard || key == "core.hookspath" && value == gitsafe.HooksPath
 		section, rest, _ := strings.Cut(key, ".")
 		dot := strings.LastIndexByte(rest, '.')
 		if dot < 0 || seen[section+"."+rest[:dot]] {
@@ -202,7 +160,7 @@ func gitSettings(ctx context.Context, w Workspace, cmd GitCmd) ([][2]string, err
 		}
 		driver := section + "." + rest[:dot]
 		seen[driver] = true
-		for _, s := range gitDrivers[section] {
+		for _, s := range gitsafe.Drivers(section) {
 			settings = append(settings, [2]string{driver + "." + s[0], s[1]})
 		}
 	}

@@ -151,9 +151,9 @@ var printers = sync.Pool{New: func() any { return syntax.NewPrinter() }}
 func source(stmts []*syntax.Stmt, t *tree) (string, error) {
 	for i, expr := range t.exprs {
 		words := guards(t.commands[i].Words)
-		for name, value := range settings(words[0]) {
+		for _, s := range settings(words[0]) {
 			expr.Assigns = append(expr.Assigns, &syntax.Assign{
-				Name: &syntax.Lit{Value: name}, Value: &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: quoted(value)}}},
+				Name: &syntax.Lit{Value: s[0]}, Value: &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: quoted(s[1])}}},
 			})
 		}
 		expr.Args = make([]*syntax.Word, len(words))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"oneloop/internal/gitsafe"
 	"oneloop/policy/shell"
 
 	"pgregory.net/rapid"
@@ -28,6 +29,10 @@ func TestOptionsThatAreNotListedAreNotReadOnly(t *testing.T) {
 		{"find . -name x -o -size +1k", true}, {"find . -exec x", false}, {"find . -newerXY x", false}, {"find -L . -name x", false}, {"find . -name", false}, {"find . -fls x", false},
 		{"sed -n 5p f", true}, {"sed -n '1,5p;$p' f", true}, {"sed -n '1,5p;w x' f", false}, {"sed -ne 5p f", false}, {"sed -ni 5p f", false}, {"sed 5p f", false}, {"sed -n f", false},
 		{"git log -5 --format=%H", true}, {"git log --format='%G?'", false}, {"git log --pretty=%GK", false}, {"git log --show-signature", false}, {"git log --output=x", false},
+		{"git log --pretty=oneline", true}, {"git log --pretty", true}, {"git log --pretty=x", false}, {"git show --format=x", false}, {"git log --format 'tformat:%h'", true}, {"git log --pretty=format:%G?", false},
+		{"git diff --submodule", true}, {"git diff --submodule=diff", false}, {"git log --submodule=short", true}, {"git diff --ignore-submodules=none", false}, {"git status --ignore-submodules", true}, {"git status --ignore-submodules=untracked", false},
+		{"git show --diff-merges=remerge", false}, {"git log -p --diff-merges r", false}, {"git log --remerge-diff", false}, {"git show --diff-merges=first-parent", true}, {"git log -m -p", true}, {"git status -v", false}, {"git status --verbose", false},
+		{"git diff --ext-diff", false}, {"git show --textconv", false}, {"git log --alternate-refs", false}, {"git ls-files --recurse-submodules", false},
 		{"git branch", true}, {"git branch -v", true}, {"git branch x", false}, {"git branch -l 'x*'", true}, {"git branch -d x", false}, {"git branch --edit-description", false},
 		{"git -c x=y log", false}, {"git --git-dir=x log", false}, {"git", false}, {"git status -uno", true}, {"git diff --no-index a b", false}, {"git rev-parse --abbrev-ref HEAD", true},
 		{"git blame --contents x f", false}, {"git ls-files -X x", false}, {"git ls-files -co --exclude-standard", true}, {"git fetch", false},
@@ -51,12 +56,23 @@ func TestOptionsThatAreNotListedAreNotReadOnly(t *testing.T) {
 }
 
 func TestWhatIsReadOnlyIsWrittenAnew(t *testing.T) {
+	git := "GIT_ALLOW_PROTOCOL='' GIT_NO_LAZY_FETCH=1 git --no-pager --no-optional-locks"
+	for _, s := range gitsafe.Settings {
+		word := s[0] + "=" + s[1]
+		if strings.ContainsAny(word, " '") {
+			t.Fatalf("%s is to be quoted here", word)
+		}
+		git += " -c " + word
+	}
+	git += " "
 	for command, want := range map[string]string{
 		`ls  "a b"   'c'`:            "ls 'a b' c\n",
 		`cat it\'s '$(x)' "\$y"`:     "cat 'it'\\''s' '$(x)' '$y'\n",
 		"ls \\\n-la;pwd":             "ls -la\npwd\n",
 		"ls 2> /dev/null|head -5":    "ls 2>/dev/null | head -5\n",
-		"git diff  -- f":             "GIT_ALLOW_PROTOCOL=none git --no-pager --no-optional-locks -c core.fsmonitor=false -c log.showSignature=false diff --no-ext-diff --no-textconv -- f\n",
+		"git diff  -- f":             git + "diff --no-ext-diff --no-textconv --ignore-submodules=dirty -- f\n",
+		"git status -s":              git + "status --ignore-submodules=dirty -s\n",
+		"git blame f":                git + "blame --no-textconv f\n",
 		"rg x # every one of them":   "rg --no-config x\n",
 		`ls\`:                        "ls\n",
 		"if ! ls; then (pwd); fi":    "if ! ls; then (pwd); fi\n",
