@@ -84,6 +84,9 @@ func (p *Plain) line(line []byte) {
 		p.sign(answerMark)
 		return
 	}
+	if !a.Allow && p.ask.Kind != "choice" {
+		p.render.note(normal, p.words.said(p.ask.Question, a))
+	}
 	p.answer(a, nil)
 }
 

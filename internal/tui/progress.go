@@ -100,6 +100,9 @@ func (p *Progress) Err() error {
 }
 
 func (p *Progress) output(prefix string, e oneloop.ToolEnd) {
+	if p.render.known(e) {
+		return
+	}
 	st := dim
 	if e.Result.IsError {
 		st = red

@@ -31,7 +31,17 @@ type renderer struct {
 	turn    oneloop.Spend               // the totals of what was used since the last TurnEnd
 	session oneloop.Spend               // and since the beginning
 	child   map[string]*strings.Builder // what a child has begun to say
+	told    map[string]toldOf           // calls whose results say to the model what the person knows
 }
+
+// toldOf is how a person knows what became of a call.
+type toldOf int
+
+const (
+	toldDenied   toldOf = iota + 1 // by a line that says why
+	toldRefused                    // they said no
+	toldAnswered                   // they answered what it asks
+)
 
 const (
 	outputLines = 6   // of a tool's output that are shown
@@ -81,6 +91,8 @@ func (r *renderer) report(prefix string, e oneloop.Event) {
 		if e.In != isolations[0] { // that there is none is said before anything runs
 			r.note(dim, prefix+strings.ReplaceAll(x.Boundary(e), "\n", "\n"+prefix))
 		}
+	case oneloop.Answered:
+		r.answered(e)
 	case oneloop.Denied:
 		r.denied(prefix, e)
 	case oneloop.Limited:
@@ -162,6 +174,10 @@ func bashCommand(call *oneloop.ToolUse) (string, bool) {
 }
 
 func (r *renderer) output(prefix string, e oneloop.ToolEnd) {
+	if r.known(e) {
+		r.section = sectionTool
+		return
+	}
 	st := dim
 	if e.Result.IsError {
 		st = red
@@ -195,8 +211,41 @@ func short(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
+// answered notes what the person has said themselves.
+func (r *renderer) answered(e oneloop.Answered) {
+	call := e.Question.Call
+	switch {
+	case call == nil:
+	case e.Question.Kind == "choice" || e.Question.Kind == "plan":
+		r.tell(call, toldAnswered)
+	case !e.Answer.Allow:
+		r.tell(call, toldRefused)
+	}
+}
+
+func (r *renderer) tell(call *oneloop.ToolUse, how toldOf) {
+	if r.told == nil {
+		r.told = map[string]toldOf{}
+	}
+	r.told[call.ID] = how
+}
+
+// known reports whether the result of a call says nothing that the person does
+// not know. It is asked once for a call.
+func (r *renderer) known(e oneloop.ToolEnd) bool {
+	how := r.told[e.Call.ID]
+	delete(r.told, e.Call.ID)
+	return how == toldAnswered || how > 0 && e.Result.IsError && strings.HasPrefix(e.Result.Text(), "Not run")
+}
+
 func (r *renderer) denied(prefix string, e oneloop.Denied) {
 	what, reason := "", e.Reason
+	if e.Call != nil {
+		if r.told[e.Call.ID] == toldRefused && strings.Contains(reason, ": the user said no") {
+			return
+		}
+		r.tell(e.Call, toldDenied)
+	}
 	if e.Call != nil {
 		what = e.Call.Name
 		reason = strings.TrimPrefix(reason, what+": ")

@@ -227,12 +227,17 @@ func (t *Terminal) key(k key) {
 
 // edit is a key for the line that is typed.
 func (t *Terminal) edit(k key) {
+	if k.code != keyEOF {
+		t.eof = false // who goes on typing stays
+	}
 	switch k.code {
 	case keyEnter:
 		t.send()
 	case keyEOF:
 		if t.input.text == "" {
-			t.eof = true
+			if t.eof = true; t.stop != nil {
+				t.render.note(dim, t.words.LeaveLater)
+			}
 			t.notify()
 			return
 		}
@@ -361,11 +366,14 @@ func (t *Terminal) giveBack() (done bool, err error) {
 		return false, nil
 	}
 	t.closed = true
-	defer func() { err = t.release() }() // whatever breaks down before
+	defer func() { err = errors.Join(err, t.release()) }() // whatever breaks down before
 	t.leave()
+	if strings.TrimSpace(t.input.text) != "" {
+		err = t.recall.add(t.input.text) // what was begun is there again the next time
+	}
 	t.screen.erase()
 	t.screen.fresh()
-	return true, nil
+	return true, err
 }
 
 // release gives the terminal back.

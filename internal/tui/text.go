@@ -107,6 +107,7 @@ type Text struct {
 	Interrupting  string
 	Interrupted   string
 	LeaveAgain    string
+	LeaveLater    string
 	Queued        string // the prompt's first line
 	MoreLines     plural
 	MoreHits      plural

@@ -17,7 +17,8 @@ var english = Text{
   oneloop help           this screen
 
 Flags
-  --model NAME           model, e.g. claude-sonnet-5 (or MODEL_ID, ONELOOP_MODEL)
+  --model NAME           model, as in claude-sonnet-5 (also MODEL_ID,
+                         ONELOOP_MODEL)
   --effort LEVEL         low, medium, high, xhigh or max
   --tools LIST           tools the model gets, of Bash, Read, Write, Edit, Glob,
                          Grep, WebFetch, TaskStop and AskUserQuestion; or
@@ -35,15 +36,19 @@ Flags
   --output-format F      text, json or stream-json
   --include-partial-messages
                          with stream-json: the pieces of a message too
-  --permission-mode M    default, acceptEdits, plan, dontAsk or bypassPermissions
-                         (asks nothing; the danger list holds in every mode)
+  --permission-mode M    default, acceptEdits, plan, dontAsk, or
+                         bypassPermissions (asks nothing; the danger list holds
+                         in every mode)
   --allowed-tools RULES  allow these besides, e.g. "Bash(go test:*),Edit"
   --sandbox M            auto (the strongest there is), ns, bwrap, ll, or none:
                          commands run with your rights, and the danger list and
                          your rules decide which
-  --web-search           the API may search the web by itself, which it charges for
-  --trust                use what the folder brings along (settings, hooks, .env, …) unasked
-  --trace[=FILE]         show every request and reply, or write the events to FILE
+  --web-search           the API may search the web by itself, which it
+                         charges for
+  --trust                use what the folder brings along (settings, hooks,
+                         .env, …) unasked
+  --trace[=FILE]         show every request and reply, or write the events
+                         to FILE
   --yes                  (demo) do not wait for Enter
   -h, --help             this screen
 
@@ -158,14 +163,14 @@ Exit code
 	Help: `  /help           this list
   /clear          begin a new conversation
   /cost           what was used so far
-  /diff           what this conversation changed in files
+  /diff           what was changed in files since the start
   /permissions    the permission mode and the rules in force
   /sandbox        what confines commands, and where it is weaker
   q, exit, Ctrl-D leave
 
   Enter           send               Alt-Enter, \ Enter   new line
   Up, Down        earlier prompts    Ctrl-C, Esc          stop the turn
-  Ctrl-A, Ctrl-E  begin, end         Ctrl-U, Ctrl-K       delete to begin, to end
+  Ctrl-A, Ctrl-E  begin, end         Ctrl-U, Ctrl-K       delete to begin, end
   Ctrl-W          delete a word      Ctrl-Y               put it back
   Ctrl-L          clear the screen   Ctrl-Z               suspend
 
@@ -209,6 +214,7 @@ Exit code
 	Interrupting:  "stopping … (Ctrl-C again leaves)",
 	Interrupted:   "stopped; what was done so far is kept",
 	LeaveAgain:    "Ctrl-C again leaves",
+	LeaveLater:    "leaving when the turn is over; type on to stay. Ctrl-C stops the turn",
 	Queued:        "next: %s",
 	MoreLines:     plural{"… %d more line", "… %d more lines"},
 	MoreHits:      plural{"… %d more result", "… %d more results"},
@@ -302,7 +308,7 @@ part, so no key is needed, nothing leaves this machine and nothing costs money.
 		"oneloop inside a command becomes a child of this run, with its own conversation.",
 	},
 	DemoNext: `What next
-  oneloop                        talk to it in a folder of yours (needs a model; try it to see how)
+  oneloop                        talk to it in a folder of yours (needs a model)
   oneloop demo --trace           the same, with every request and reply
   oneloop "make the tests pass"  one task
   docs/                          the loop, the wire, and what we regret

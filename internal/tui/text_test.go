@@ -74,3 +74,15 @@ func TestBothHelpScreensListTheSameFlags(t *testing.T) {
 		t.Errorf("English:\n%s\nChinese:\n%s", en, zh)
 	}
 }
+
+func TestHelpFitsAnOrdinaryTerminal(t *testing.T) {
+	for _, x := range []*Text{&english, &chinese} {
+		for _, screen := range []string{x.Usage, x.Help, x.DemoNext, x.NoKey} {
+			for l := range strings.SplitSeq(screen, "\n") {
+				if n := cellsOf(l); n > 80 {
+					t.Errorf("%d cells: %s", n, l)
+				}
+			}
+		}
+	}
+}

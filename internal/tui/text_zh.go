@@ -16,10 +16,12 @@ var chinese = Text{
   oneloop help           显示这一页
 
 选项
-  --model 名称           使用的模型，如 claude-sonnet-5（也可用 MODEL_ID、ONELOOP_MODEL）
+  --model 名称           使用的模型，如 claude-sonnet-5
+                         （也可用 MODEL_ID、ONELOOP_MODEL）
   --effort 档位          low、medium、high、xhigh 或 max
   --tools 列表           给模型的工具：Bash、Read、Write、Edit、Glob、Grep、
-                         WebFetch、TaskStop、AskUserQuestion；写 bash 则只有一个工具和一行系统提示词
+                         WebFetch、TaskStop、AskUserQuestion；
+                         写 bash 则只有一个工具和一行系统提示词
   --system-prompt 文本   替换内置的系统提示词
   --append-system-prompt 文本
                          追加在内置的系统提示词之后
@@ -33,8 +35,9 @@ var chinese = Text{
   --output-format 格式   text、json 或 stream-json
   --include-partial-messages
                          配合 stream-json：同时给出消息的片段
-  --permission-mode 模式 default、acceptEdits、plan、dontAsk 或 bypassPermissions
-                         （不再询问；危险清单在任何模式下都有效）
+  --permission-mode 模式 default、acceptEdits、plan、dontAsk 或
+                         bypassPermissions（不再询问；危险清单在任何
+                         模式下都有效）
   --allowed-tools 规则   另外允许这些，例如 "Bash(go test:*),Edit"
   --sandbox 方式         auto（现有最强的）、ns、bwrap、ll 或 none：none 时命令
                          以你的身份执行，由危险清单和你的规则决定哪些可以
@@ -155,7 +158,7 @@ var chinese = Text{
 	Help: `  /help           显示这些命令
   /clear          开始新的对话
   /cost           到目前为止的用量
-  /diff           这次对话改动了哪些文件
+  /diff           启动以来改动了哪些文件
   /permissions    当前的权限模式和规则
   /sandbox        命令运行在什么沙箱里，哪些地方较弱
   q、exit、Ctrl-D 退出
@@ -206,6 +209,7 @@ var chinese = Text{
 	Interrupting:  "正在停止……（再按一次 Ctrl-C 退出）",
 	Interrupted:   "已停止；已完成的内容都还在",
 	LeaveAgain:    "再按一次 Ctrl-C 退出",
+	LeaveLater:    "这一轮结束后退出；继续输入则不退出。Ctrl-C 停止这一轮",
 	Queued:        "接下来：%s",
 	MoreLines:     plural{"…… 还有 %d 行", "…… 还有 %d 行"},
 	MoreHits:      plural{"…… 还有 %d 条结果", "…… 还有 %d 条结果"},
@@ -299,7 +303,7 @@ var chinese = Text{
 		"在命令里运行 oneloop，就成为这次运行的下级，有自己的对话。",
 	},
 	DemoNext: `接下来可以
-  oneloop                  在自己的目录里和它对话（需要模型；运行一下就知道怎么配置）
+  oneloop                  在自己的目录里和它对话（需要模型）
   oneloop demo --trace     再看一遍，同时显示每个请求和回复
   oneloop "让测试通过"     只做一件事
   docs/                    循环、协议，以及我们的遗憾

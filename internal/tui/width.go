@@ -70,8 +70,9 @@ func hidden(r, first rune, how sight) bool {
 		return true
 	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // embeddings, overrides, isolates
 		return true
-	case how == plainSight:
-		return false
+	case how == plainSight: // but for what has no use in any language's writing
+		return r == 0x200b || r >= 0x2060 && r <= 0x2064 || r == 0xfeff || r == 0x3164 || r == 0xffa0 ||
+			r >= 0xe0020 && r <= 0xe007f && first != 0x1f3f4
 	case r == 0x200d: // joins emoji
 		return first < 0x203c
 	case r >= 0xe0020 && r <= 0xe007f: // tags: flags of regions
