@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"path/filepath"
+	"slices"
+
 	"oneloop"
 	"oneloop/policy/shell"
 )
@@ -38,10 +41,26 @@ func Explain(o GateOptions, call *oneloop.ToolUse, touches ...oneloop.Touch) Dec
 	g := &gate{GateOptions: o.placed()}
 	in := g.isolation()
 	in.Sandboxed = in.Sandboxed && onlyCommands(touches)
-	return g.judge(g.Rules).call(call, touches).decision(in)
+	d := g.judge(g.Rules).call(call, touches).decision(in)
+	for _, t := range touches {
+		if file := t.Kind == oneloop.TouchRead || t.Kind == oneloop.TouchWrite; file && !isInside(t.Name, g.Dir, g.Dirs) {
+			d.Reason += "; but " + outsideOnly
+		}
+	}
+	return d
 }
 
 // ExplainCommand is [Explain] for a shell command.
 func ExplainCommand(o GateOptions, command string) Decision {
 	return Explain(o, &oneloop.ToolUse{Name: "Bash"}, oneloop.Touch{Kind: oneloop.TouchCommand, Name: command})
+}
+
+const outsideOnly = "it is outside the workspace, where tools on files go only with --add-dir"
+
+// isInside reports whether a real path is in one of the folders.
+func isInside(name, dir string, more []string) bool {
+	return slices.ContainsFunc(append([]string{dir}, more...), func(root string) bool {
+		rel, err := filepath.Rel(realPath(root), name)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }

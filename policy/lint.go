@@ -45,6 +45,8 @@ func Lint(o RuleOptions, files ...File) []Problem {
 					say("it is ignored: the file is part of the folder and not approved")
 				case why != "":
 					say("%s", why)
+				case tier == shell.Allow && r.path != nil && !r.path.meets(o.Dir, o.Dirs):
+					say("it counts for commands only: tools on files work in the workspace and in folders of --add-dir")
 				}
 				all = append(all, r)
 			}

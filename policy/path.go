@@ -181,3 +181,21 @@ func (p *pathPattern) perhaps(name string) bool {
 		return len(comps) >= len(form)
 	})
 }
+
+// meets reports whether p can name something in one of the folders.
+func (p *pathPattern) meets(dir string, more []string) bool {
+	return slices.ContainsFunc(append([]string{dir}, more...), func(root string) bool {
+		comps := split(filepath.ToSlash(realPath(root)))
+		return slices.ContainsFunc(p.forms, func(form []string) bool {
+			for i, c := range comps {
+				if i == len(form) || form[i] == "**" {
+					return true
+				}
+				if !p.name(form[i], c) {
+					return false
+				}
+			}
+			return true
+		})
+	})
+}

@@ -335,3 +335,29 @@ func FuzzExplain(f *testing.F) {
 		}
 	})
 }
+
+func TestRulesForFilesOutsideSayThatToolsDoNotGoThere(t *testing.T) {
+	dir, more := t.TempDir(), t.TempDir()
+	o := policy.RuleOptions{Dir: dir, Dirs: []string{more}, Home: "/home/u"}
+	inside := policy.File{Path: "u.json", Base: "/home/u", Allow: []string{"Edit(//**)", "Read(src/**)", "Edit(*.go)", "Edit(/" + more + "/x)", "Read(/" + filepath.Dir(dir) + "/**/x)"}}
+	if found := policy.Lint(o, inside); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+	found := policy.Lint(o, policy.File{Path: "u.json", Base: "/home/u", Deny: []string{"Edit(//opt/**)"}, Allow: []string{"Edit(//srv/**)", "Edit(~/notes/**)", "Read(/x)"}})
+	if len(found) != 3 || !strings.Contains(found[0].Text, "for commands only") || !strings.Contains(found[0].Text, "--add-dir") {
+		t.Errorf("found %v", found)
+	}
+	rules, err := policy.NewRules(o, policy.File{Path: "u.json", Allow: []string{"Edit(//srv/**)"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := policy.Test(policy.GateOptions{Dir: dir, Dirs: o.Dirs, Rules: rules}, strings.NewReader("allow Edit /srv/x\nask Read /etc/hosts\nallow Read x\nallow Read "+more+"/x\nallow Bash ls\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range list {
+		if !c.OK() || strings.Contains(c.Got.Reason, "outside the workspace") != (i < 2) {
+			t.Errorf("%+v", c)
+		}
+	}
+}

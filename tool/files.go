@@ -227,7 +227,7 @@ func (f *Files) explain(name string, err error) error {
 	}
 	switch {
 	case errors.Is(err, workspace.ErrOutside):
-		return fmt.Errorf("%s: %w. Only files in the workspace can be used", name, what)
+		return fmt.Errorf("%s: %w. %s", name, what, elsewhere(f.info, name))
 	case errors.Is(err, workspace.ErrNotRegular):
 		return fmt.Errorf("%s: %w. It was not opened; use Bash if it must be read", name, what)
 	case errors.Is(err, fs.ErrNotExist):
@@ -236,6 +236,18 @@ func (f *Files) explain(name string, err error) error {
 		return fmt.Errorf("%s: %w. Look at its owner and mode with ls -l", name, what)
 	}
 	return fmt.Errorf("%s: %w", name, what)
+}
+
+// elsewhere says what to do about a file outside of the workspace.
+func elsewhere(info workspace.Info, name string) string {
+	if info.Sandbox != "none" && filepath.IsAbs(name) {
+		for _, tmp := range []string{"/tmp", os.TempDir()} {
+			if rel, err := filepath.Rel(tmp, name); err == nil && filepath.IsLocal(rel) {
+				return "Commands have a temporary folder of their own, which only they see: read what is in it with a command (cat, sed -n), or keep it in the workspace"
+			}
+		}
+	}
+	return "Tools on files work in the workspace and in folders that the user adds with --add-dir"
 }
 
 // similar names what there is instead of a file that is missing.

@@ -53,7 +53,7 @@ func plant(ws workspace.Workspace, name string) (*tree, error) {
 	real, err := ws.Files().Resolve(cmpOr(name, "."))
 	switch {
 	case errors.Is(err, workspace.ErrOutside):
-		return nil, fmt.Errorf("%s is outside the workspace %s; name a path in it", name, info.Root)
+		return nil, fmt.Errorf("%s is outside the workspace %s. %s", name, info.Root, elsewhere(info, name))
 	case err != nil:
 		return nil, fmt.Errorf("find %s: %w", name, err)
 	}
@@ -69,7 +69,7 @@ func plant(ws workspace.Workspace, name string) (*tree, error) {
 		}
 	}
 	if t.base == "" {
-		return nil, fmt.Errorf("%s is outside the workspace %s; name a path in it", name, info.Root)
+		return nil, fmt.Errorf("%s is outside the workspace %s. %s", name, info.Root, elsewhere(info, name))
 	}
 	t.from = t.start
 	if t.root, err = os.OpenRoot(t.base); err != nil {

@@ -2,12 +2,15 @@ package tool
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"oneloop/workspace"
 )
 
 // form is what a schema says of the form of an input.
@@ -95,6 +98,17 @@ func TestSchemasAgreeWithTheInputsTheyAreReadInto(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: the type and the schema differ:\n%s", name, diff)
+		}
+	}
+}
+
+func TestWhoLooksForACommandsTemporaryFileIsToldWhereItIs(t *testing.T) {
+	for _, c := range []struct {
+		sandbox, name string
+		says          string
+	}{{"ns", "/tmp/out.txt", "with a command (cat, sed -n)"}, {"ns", os.TempDir() + "/x", "with a command"}, {"none", "/tmp/out.txt", "--add-dir"}, {"ns", "/tmpx", "--add-dir"}, {"ns", "../x", "--add-dir"}} {
+		if got := elsewhere(workspace.Info{Sandbox: c.sandbox}, c.name); !strings.Contains(got, c.says) {
+			t.Errorf("%+v: %s", c, got)
 		}
 	}
 }
