@@ -90,7 +90,7 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	if opts.Dial != nil {
 		network = "proxy"
 	}
-	w.status = SandboxStatus{Network: network, Write: w.policy.Write, Hidden: len(w.policy.Hide), Limits: opts.Limits.effective()}
+	w.status = SandboxStatus{Network: network, Write: w.policy.Write, Hidden: len(confine.Covered(w.policy.Hide, w.policy.Write)), Limits: opts.Limits.effective()}
 	return w, nil
 }
 
@@ -123,9 +123,11 @@ func (w *SandboxWorkspace) plan(env []string) error {
 		}
 	}
 	for _, path := range slices.Concat(HiddenPaths(env), w.opts.Hide) {
-		if actual, err := realPath(path); err == nil && !slices.Contains(p.Hide, actual) && !w.gives(actual) {
-			p.Hide = append(p.Hide, actual)
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
 		}
+		p.Hide = append(p.Hide, abs)
 	}
 	if w.opts.Tmp != "" {
 		actual, err := realPath(w.opts.Tmp)
@@ -135,11 +137,6 @@ func (w *SandboxWorkspace) plan(env []string) error {
 		p.Tmp = actual
 	}
 	return nil
-}
-
-// gives reports whether hiding a path would hide a folder that is given.
-func (w *SandboxWorkspace) gives(path string) bool {
-	return slices.Contains(w.policy.Write, path)
 }
 
 func realPath(path string) (string, error) {

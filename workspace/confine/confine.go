@@ -27,12 +27,12 @@ func (e *FileError) Error() string { return e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
 // Policy is what all commands of a holder have in common. Paths are absolute
-// and without symbolic links.
+// and without symbolic links, but for those of Hide.
 type Policy struct {
 	Write  []string // folders that commands may change; the first is the workspace
 	Layers []Layer  // folders that commands may change without changing them
 	Show   []string // files and folders seen, not changed, where the rest is private
-	Hide   []string // files and folders of which nothing is seen
+	Hide   []string // files and folders of which nothing is seen, also when they come to exist
 	Tmp    string   // the folder that is /tmp; empty: one in memory, gone with the holder
 	Size   int64    // bytes of each folder in memory; 0: half of the memory
 	Proxy  bool     // there is a listener on the loopback of commands

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -112,8 +109,7 @@ func (f Fence) putUp() error {
 	if version < LeastLandlock {
 		return fmt.Errorf("the kernel's Landlock has version %d, which is too little", version)
 	}
-	read, list := visible(f.Hide)
-	ruleset, err := fence(version, read, list, f.Write)
+	ruleset, err := fence(version, visible(hidden(f.Hide, f.Write)), f.Write)
 	if err != nil {
 		return err
 	}
@@ -131,34 +127,4 @@ func (f Fence) putUp() error {
 	}
 	runtime.KeepAlive(s)
 	return nil
-}
-
-// visible gives what can be read, which is all but what is hidden. Rules can
-// only give, so a folder with something hidden below is replaced by what else
-// is in it, and can itself be listed only: the names below it are seen.
-func visible(hide []string) (read, list []string) {
-	queue := []string{"/"}
-	for len(queue) > 0 {
-		path := queue[0]
-		queue = queue[1:]
-		if slices.Contains(hide, path) {
-			continue
-		}
-		prefix := strings.TrimSuffix(path, "/") + "/"
-		if !slices.ContainsFunc(hide, func(h string) bool { return strings.HasPrefix(h, prefix) }) {
-			read = append(read, path)
-			continue
-		}
-		list = append(list, path)
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			continue // nobody can read it either
-		}
-		for _, e := range entries {
-			if e.Type()&os.ModeSymlink == 0 { // where it leads decides
-				queue = append(queue, filepath.Join(path, e.Name()))
-			}
-		}
-	}
-	return read, list
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -49,11 +50,17 @@ type holder struct {
 	policy  Policy
 	facts   Facts
 	null    int
-	ruleset int // -1: no Landlock
 	filter  []unix.SockFilter
 	wrapped bool // bwrap has made the view, for one command
 
 	listener []int // for the agent, when there is one
+
+	viewing sync.Mutex          // held while what commands see is looked at
+	covers  map[string]identity // by the path that each hides
+	ruleset int                 // of Landlock, for what is seen; -1: there are none
+	uses    int                 // of the rules
+	ruled   []string            // what was hidden when they were made
+	sight   seen                // what they are for
 }
 
 func hold() int {
@@ -62,7 +69,7 @@ func hold() int {
 	if _, err := receive(control, &p); err != nil {
 		return 1 // the agent is gone
 	}
-	h := &holder{policy: p}
+	h := &holder{policy: p, ruleset: -1}
 	err := h.open()
 	greeting := hello{Facts: h.facts}
 	if err != nil {
@@ -99,18 +106,16 @@ func (h *holder) open() error {
 			return fmt.Errorf("make the listener of the proxy: %w", err)
 		}
 	}
-	if err := prepare(h.policy, &h.facts); err != nil {
+	var err error
+	if h.covers, err = prepare(h.policy, &h.facts); err != nil {
 		return err
 	}
 	h.policy.Write = append(h.policy.Write, h.facts.Layers...)
-	var err error
 	if h.null, err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("open /dev/null: %w", err)
 	}
 	h.filter = filter(true)
-	if err := h.makeRules(); err != nil {
-		return err
-	}
+	h.findLandlock()
 	h.facts.PidMax = ownPidMax()
 	if !h.facts.PidMax && os.Geteuid() == 0 {
 		h.facts.Weaker = append(h.facts.Weaker, "as root this kernel does not limit the number of processes; commands with too many are ended a moment later")
@@ -118,21 +123,14 @@ func (h *holder) open() error {
 	return nil
 }
 
-// makeRules makes the rules of Landlock, where there is one.
-func (h *holder) makeRules() (err error) {
-	h.ruleset = -1
-	h.facts.Landlock = landlockVersion()
-	if h.facts.Landlock == 0 {
+func (h *holder) findLandlock() {
+	if h.facts.Landlock = landlockVersion(); h.facts.Landlock == 0 {
 		h.facts.Weaker = append(h.facts.Weaker, WithoutLandlock)
-		return nil
 	}
-	write := append([]string{"/tmp", "/var/tmp", "/dev"}, h.policy.Write...)
-	h.ruleset, err = fence(h.facts.Landlock, []string{"/"}, nil, write)
-	return err
 }
 
 // WithoutLandlock is what is weaker where the kernel has none.
-const WithoutLandlock = "no Landlock in this kernel: one line of defence less around the read-only files"
+const WithoutLandlock = "no Landlock in this kernel: one line of defence less around the read-only files, and a file with credentials that appears while a command runs can be read by that command"
 
 // listen makes the listener that the agent serves: what is connected to
 // inside is accepted outside. Port 0 is any that is free.
@@ -208,7 +206,14 @@ func (h *holder) start(r *running, fds []int) error {
 	if h.wrapped {
 		r.first.init = h.innerScript(o)
 	} else {
-		r.first.flags, r.first.init = unix.CLONE_NEWPID|unix.CLONE_NEWNS, h.initScript(o)
+		rules, err := h.renew()
+		if err != nil {
+			return err
+		}
+		if rules >= 0 {
+			defer unix.Close(rules)
+		}
+		r.first.flags, r.first.init = unix.CLONE_NEWPID|unix.CLONE_NEWNS, h.initScript(o, rules)
 	}
 	r.pid, err = r.first.start()
 	return err

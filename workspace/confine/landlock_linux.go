@@ -40,11 +40,10 @@ func landlockAll(version int) uint64 {
 	return all
 }
 
-// fence makes a Landlock ruleset: what lies below read can be read, folders
-// below list can be listed, and only what lies below write can be changed.
-// Paths that are missing are left out. The rules hold for the files
-// themselves, wherever they are mounted.
-func fence(version int, read, list, write []string) (fd int, err error) {
+// fence makes a Landlock ruleset: what is seen can be read or listed, and only
+// what lies below write can be changed. Paths that are missing are left out.
+// The rules hold for the files themselves, wherever they are mounted.
+func fence(version int, s seen, write []string) (fd int, err error) {
 	all := landlockAll(version)
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: all}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
@@ -61,11 +60,22 @@ func fence(version int, read, list, write []string) (fd int, err error) {
 	for _, rules := range []struct {
 		paths  []string
 		access uint64
-	}{{read, landlockRead}, {list, unix.LANDLOCK_ACCESS_FS_READ_DIR}, {write, grant}} {
+		flags  int
+	}{
+		{s.read, landlockRead, unix.O_NOFOLLOW},
+		{s.list, unix.LANDLOCK_ACCESS_FS_READ_DIR, unix.O_NOFOLLOW},
+		{[]string{"/proc/self/exe"}, landlockRead, 0}, // may lie where commands see nothing
+		{write, grant, 0},
+	} {
 		for _, path := range rules.paths {
 			if err == nil {
-				err = allowBeneath(fd, path, rules.access)
+				err = allowBeneath(fd, path, rules.access, rules.flags, nil)
 			}
+		}
+	}
+	for path, what := range s.covers {
+		if err == nil {
+			err = allowBeneath(fd, path, landlockRead, unix.O_NOFOLLOW, &what)
 		}
 	}
 	if err != nil {
@@ -75,9 +85,10 @@ func fence(version int, read, list, write []string) (fd int, err error) {
 	return fd, nil
 }
 
-func allowBeneath(ruleset int, path string, access uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err == unix.ENOENT || err == unix.EACCES {
+// allowBeneath adds a rule. When what is at path is not only, there is none.
+func allowBeneath(ruleset int, path string, access uint64, flags int, only *identity) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|flags, 0)
+	if err == unix.ENOENT || err == unix.EACCES || err == unix.ENOTDIR {
 		return nil
 	}
 	if err != nil {
@@ -87,6 +98,9 @@ func allowBeneath(ruleset int, path string, access uint64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return fmt.Errorf("add landlock rule for %s: %w", path, err)
+	}
+	if only != nil && *only != (identity{uint64(st.Dev), st.Ino}) {
+		return nil
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		if access &= landlockFile; access == 0 {

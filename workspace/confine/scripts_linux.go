@@ -12,7 +12,7 @@ import (
 
 // initScript is what the first process of a command does before the command
 // starts: complete the view, then give up every right.
-func (h *holder) initScript(o Order) *script {
+func (h *holder) initScript(o Order, rules int) *script {
 	s := &script{steps: make([]step, 0, 160)}
 	s.mountProc(h.facts.PidMax, o.Limits.Processes)
 	s.makeReadOnly(o.Closed, 0) // first, so that what is copied from them is so too
@@ -21,8 +21,9 @@ func (h *holder) initScript(o Order) *script {
 	s.do("enter "+o.Dir, unix.SYS_CHDIR, s.text(o.Dir))
 	s.limits(o.Limits)
 	s.dropRights()
-	if h.ruleset >= 0 {
-		s.do("landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(h.ruleset), 0)
+	if rules >= 0 {
+		s.seeProc(rules)
+		s.do("landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), 0)
 	}
 	prog := &unix.SockFprog{Len: uint16(len(h.filter)), Filter: &h.filter[0]}
 	s.do("filter system calls", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, at(s, prog))
@@ -63,6 +64,16 @@ func (s *script) mountProc(pidMax bool, processes int) {
 	for _, name := range maskedProc {
 		s.do("hide "+name, unix.SYS_MOUNT, null, s.text(name), nothing, unix.MS_BIND, nothing).orNot()
 	}
+}
+
+// seeProc adds a rule for the command's own /proc, which nobody else has. A
+// rule names a descriptor by its number: that of the agent's socket is free in
+// the process of a command.
+func (s *script) seeProc(rules int) {
+	rule := at(s, &unix.LandlockPathBeneathAttr{Allowed_access: landlockRead, Parent_fd: control})
+	s.do("see /proc", unix.SYS_OPENAT, cwd, s.text("/proc"), unix.O_PATH|unix.O_CLOEXEC, 0).gives(0)
+	s.do("see /proc", unix.SYS_DUP3, 0, control, unix.O_CLOEXEC).takes(0, 0)
+	s.do("see /proc", unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH, rule, 0)
 }
 
 // maskedProc are files of /proc that tell of the whole machine.

@@ -36,14 +36,11 @@ type view struct {
 	size   string
 }
 
-// emptyFile is shown in place of hidden files.
-const emptyFile = "/dev/.empty"
-
 // prepare makes the view that every command starts from. It is called once,
 // in namespaces of its own.
-func prepare(p Policy, f *Facts) error {
+func prepare(p Policy, f *Facts) (covers map[string]identity, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("keep mounts apart: %w", err)
+		return nil, fmt.Errorf("keep mounts apart: %w", err)
 	}
 	v := &view{}
 	if p.Size > 0 {
@@ -52,25 +49,26 @@ func prepare(p Policy, f *Facts) error {
 	// The copies are made first: they stay writable, and are of what is later
 	// covered.
 	if err := v.collect(p); err != nil {
-		return err
+		return nil, err
 	}
 	f.Layers = v.layer(p.Layers)
 	if err := setAttr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID); err != nil {
-		return fmt.Errorf("make the root read-only: %w", err)
+		return nil, fmt.Errorf("make the root read-only: %w", err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
+		return nil, fmt.Errorf("mount /proc: %w", err)
 	}
 	if err := v.makeDev(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := v.hide(p.Hide); err != nil {
-		return err
+	covered := Covered(p.Hide, p.Write)
+	if err := v.hide(covered); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(v.mounts, func(a, b mount) int { return strings.Count(a.path, "/") - strings.Count(b.path, "/") })
 	for i := range v.mounts {
 		if err := v.attach(&v.mounts[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, m := range v.mounts {
@@ -78,16 +76,17 @@ func prepare(p Policy, f *Facts) error {
 			continue
 		}
 		if err := setAttr(unix.AT_FDCWD, m.path, 0, unix.MOUNT_ATTR_RDONLY); err != nil {
-			return fmt.Errorf("make %s read-only: %w", m.path, err)
+			return nil, fmt.Errorf("make %s read-only: %w", m.path, err)
 		}
 	}
-	if err := os.Remove(emptyFile); err != nil { // it stays where it was mounted
-		return fmt.Errorf("hide files: %w", err)
-	}
 	if err := setAttr(unix.AT_FDCWD, "/dev", 0, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOEXEC); err != nil {
-		return fmt.Errorf("make /dev read-only: %w", err)
+		return nil, fmt.Errorf("make /dev read-only: %w", err)
 	}
-	return os.Chdir("/")
+	covers = map[string]identity{}
+	for _, path := range covered {
+		covers[path], _ = identify(path)
+	}
+	return covers, os.Chdir("/")
 }
 
 // collect copies what stays of the files outside.
@@ -186,6 +185,9 @@ func (v *view) hide(paths []string) error {
 		return fmt.Errorf("hide files: %w", err)
 	}
 	f.Close()
+	if err := os.Mkdir(emptyFolder, 0o755); err != nil {
+		return fmt.Errorf("hide files: %w", err)
+	}
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if err != nil {

@@ -52,8 +52,9 @@ const (
 
 // wrapping is what the first process is told.
 type wrapping struct {
-	Policy Policy
-	Order  Order // Guard holds those that bwrap was told to mount
+	Policy  Policy
+	Order   Order    // Guard holds those that bwrap was told to mount
+	Covered []string // of Policy.Hide, which are without links
 }
 
 // Run starts a command. files are as for [Holder.Run].
@@ -154,10 +155,13 @@ func (w *Wrapper) launch(b *wrapped, o Order, first []*os.File) error {
 			b.words.Close()
 		}
 	}()
+	what := wrapping{Policy: w.Policy, Order: o}
+	what.Policy.Hide = hidden(w.Policy.Hide, w.Policy.Write)
+	what.Covered = Covered(what.Policy.Hide, nil)
 	var code bytes.Buffer
 	binary.Write(&code, binary.NativeEndian, filter(true)) // into memory, of plain numbers
 	list := []*os.File{null, null, b.words, first[0], first[1]}
-	for _, text := range [][]byte{pack(wrapping{w.Policy, o}), code.Bytes(), []byte(strings.Join(w.words(o), "\x00") + "\x00")} {
+	for _, text := range [][]byte{pack(what), code.Bytes(), []byte(strings.Join(w.words(o, what.Covered), "\x00") + "\x00")} {
 		file, err := inMemory("order", text)
 		if err != nil {
 			return err
@@ -291,7 +295,7 @@ func inMemory(name string, text []byte) (*os.File, error) {
 
 // words are what bwrap is told on how a command sees the machine. It does one
 // after the other.
-func (w *Wrapper) words(o Order) []string {
+func (w *Wrapper) words(o Order, covered []string) []string {
 	list := []string{
 		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
 		"--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL", "--seccomp", strconv.Itoa(wrapFilter),
@@ -303,7 +307,7 @@ func (w *Wrapper) words(o Order) []string {
 		}
 	}
 	list = append(list, "--remount-ro", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev")
-	places, last := w.places(slices.Concat(o.Frozen, o.Closed))
+	places, last := w.places(slices.Concat(o.Frozen, o.Closed), covered)
 	for _, p := range places {
 		list = append(list, p.words...)
 	}
@@ -335,7 +339,7 @@ type spread struct {
 // places gives what is mounted, from the root down. last comes after
 // everything else: hidden files and folders with nothing in them that is seen,
 // so that no other mount can uncover them.
-func (w *Wrapper) places(frozen []string) (list, last []spread) {
+func (w *Wrapper) places(frozen, covered []string) (list, last []spread) {
 	add := func(how, from, to string) { list = append(list, spread{path: to, words: []string{how, from, to}}) }
 	list = append(list, spread{path: "/run", words: []string{"--perms", "0755", "--tmpfs", "/run"}, shut: true})
 	add("--bind", w.Policy.Tmp, "/tmp")
@@ -351,7 +355,7 @@ func (w *Wrapper) places(frozen []string) (list, last []spread) {
 		add("--ro-bind-try", path, path)
 	}
 	given := slices.Clone(list)
-	for _, path := range w.Policy.Hide {
+	for _, path := range covered {
 		info, err := os.Lstat(path)
 		if err != nil {
 			continue // not there, or not to be reached either

@@ -71,7 +71,7 @@ func (h *holder) openWrapped(what *wrapping) (fds []int, err error) {
 	}
 	h.policy = what.Policy
 	unix.Close(wrapSelf)
-	if err := what.check(); err != nil {
+	if h.covers, err = what.check(); err != nil {
 		return nil, fmt.Errorf("bwrap did not do what it was told: %w", err)
 	}
 	if h.policy.Proxy {
@@ -82,8 +82,10 @@ func (h *holder) openWrapped(what *wrapping) (fds []int, err error) {
 	if h.null, err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return nil, fmt.Errorf("open /dev/null: %w", err)
 	}
-	if err := h.makeRules(); err != nil {
-		return nil, err
+	if h.findLandlock(); h.facts.Landlock > 0 {
+		if err := h.makeRules(h.policy.Hide); err != nil {
+			return nil, err
+		}
 	}
 	fds = []int{wrapTell}
 	for i := range what.Order.Fds {
@@ -94,38 +96,39 @@ func (h *holder) openWrapped(what *wrapping) (fds []int, err error) {
 
 // check looks whether everything is mounted as it was meant: while bwrap
 // worked, another command may have put links in its way.
-func (what *wrapping) check() error {
+func (what *wrapping) check() (covers map[string]identity, err error) {
 	for _, g := range what.Order.Guard {
-		if err := mounted(g.Root, g.Path, g.Kind == ReadOnly); err != nil {
-			return fmt.Errorf("protect %s: %w", g.Path, err)
+		if _, err := mounted(g.Root, g.Path, g.Kind == ReadOnly); err != nil {
+			return nil, fmt.Errorf("protect %s: %w", g.Path, err)
 		}
 	}
-	for _, path := range what.Policy.Hide {
+	covers = map[string]identity{}
+	for _, path := range what.Covered {
 		info, err := os.Lstat(path)
 		if err != nil {
 			continue
 		}
-		if err := mounted("/", path, true); err != nil {
-			return fmt.Errorf("hide %s: %w", path, err)
+		if covers[path], err = mounted("/", path, true); err != nil {
+			return nil, fmt.Errorf("hide %s: %w", path, err)
 		}
 		if !info.IsDir() && info.Size() > 0 {
-			return fmt.Errorf("hide %s: something else is there", path)
+			return nil, fmt.Errorf("hide %s: something else is there", path)
 		}
 	}
 	for _, dir := range slices.Concat(what.Order.Frozen, what.Order.Closed) {
-		if err := mounted("/", dir, true); err != nil {
-			return fmt.Errorf("make %s read-only: %w", dir, err)
+		if _, err := mounted("/", dir, true); err != nil {
+			return nil, fmt.Errorf("make %s read-only: %w", dir, err)
 		}
 	}
-	return nil
+	return covers, nil
 }
 
 // mounted checks that there is a mount at a name, without following links.
-func mounted(root, name string, readOnly bool) error {
+func mounted(root, name string, readOnly bool) (what identity, err error) {
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	for part := range strings.SplitSeq(strings.Trim(filepath.Clean(name), "/"), "/") {
 		if err != nil {
-			return err
+			return what, err
 		}
 		var next int
 		next, err = unix.Openat(fd, part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -133,24 +136,29 @@ func mounted(root, name string, readOnly bool) error {
 		fd = next
 	}
 	if err != nil {
-		return err
+		return what, err
 	}
 	defer unix.Close(fd)
 	var at unix.Statx_t
 	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, 0, &at); err != nil {
-		return err
+		return what, err
 	}
 	if at.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0 { // also before Linux 5.8
-		return errors.New("nothing is mounted there")
+		return what, errors.New("nothing is mounted there")
 	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return what, err
+	}
+	what = identity{uint64(st.Dev), st.Ino}
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil {
-		return err
+		return what, err
 	}
 	if readOnly && fs.Flags&unix.ST_RDONLY == 0 {
-		return errors.New("it is not read-only")
+		return what, errors.New("it is not read-only")
 	}
-	return nil
+	return what, nil
 }
 
 // innerScript is what the process does that looks after the command: like

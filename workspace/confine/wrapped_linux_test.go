@@ -10,7 +10,7 @@ import (
 )
 
 func TestAnotherPlaceThanAMountIsToldFromOne(t *testing.T) {
-	if err := mounted("/", "/proc", false); err != nil {
+	if _, err := mounted("/", "/proc", false); err != nil {
 		t.Errorf("/proc: %v", err)
 	}
 	dir := t.TempDir()
@@ -24,12 +24,12 @@ func TestAnotherPlaceThanAMountIsToldFromOne(t *testing.T) {
 		{dir, "missing", "no such file"},
 		{"/", "/proc", ""},
 	} {
-		err := mounted(c.root, c.name, false)
+		_, err := mounted(c.root, c.name, false)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s in %s: %v, want %q", c.name, c.root, err, c.want)
 		}
 	}
-	if err := mounted("/", "/dev", true); err == nil {
+	if _, err := mounted("/", "/dev", true); err == nil {
 		t.Error("/dev counts as read-only")
 	}
 }
@@ -48,7 +48,7 @@ func TestWhatIsHiddenIsCoveredLast(t *testing.T) {
 	}
 	around := filepath.Join(home, "around")
 	w := &Wrapper{Empty: "/empty", Policy: Policy{Tmp: "/tmp/x", Write: []string{home + "/ws"}, Show: []string{around + "/show"}, Hide: []string{around, key, home + "/missing"}}}
-	words := strings.Join(w.words(Order{Guard: []Guard{{home + "/ws", "hooks", ReadOnly}}}), " ")
+	words := strings.Join(w.words(Order{Guard: []Guard{{home + "/ws", "hooks", ReadOnly}}}, Covered(w.Policy.Hide, w.Policy.Write)), " ")
 	at := 0
 	for _, want := range []string{
 		"--cap-drop ALL --seccomp 6", "--remount-ro /proc", "--bind /tmp/x /tmp", "--bind " + home + "/ws", "--tmpfs " + around + " ", "--ro-bind-try " + around + "/show",
