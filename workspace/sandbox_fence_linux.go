@@ -73,6 +73,9 @@ func (w *SandboxWorkspace) fence(ctx context.Context, cmd Cmd, order confine.Ord
 			f.Write = append(f.Write, path)
 		}
 	}
+	stops := w.stops(order)
+	stops.fence = true
+	cmd.Output = stops.watch(cmd.Output)
 	p, err := w.enclose(ctx, cmd, f, order.Dir, order.Env)
 	if err != nil && order.Dir != w.root && isDir(w.root) && !isDir(order.Dir) {
 		if p, err = w.enclose(ctx, cmd, f, w.root, mergeEnv(order.Env, "PWD="+w.root)); err == nil {
@@ -85,7 +88,7 @@ func (w *SandboxWorkspace) fence(ctx context.Context, cmd Cmd, order confine.Ord
 		}
 		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
 	}
-	return fencedProcess{p, w.guards.wire.check}, nil
+	return fencedProcess{p, stops, w.guards.wire.check}, nil
 }
 
 func (w *SandboxWorkspace) enclose(ctx context.Context, cmd Cmd, f confine.Fence, dir string, env []string) (*localProcess, error) {
@@ -111,11 +114,15 @@ func (w *SandboxWorkspace) enclose(ctx context.Context, cmd Cmd, f confine.Fence
 // fencedProcess tells afterwards what was put back.
 type fencedProcess struct {
 	*localProcess
+	stops *stops
 	check func() []string
 }
 
 func (p fencedProcess) Wait() (Exit, error) {
 	exit, err := p.localProcess.Wait()
+	if err == nil {
+		exit.Notes = append(exit.Notes, p.stops.explain(exit)...)
+	}
 	exit.Notes = tidy(append(exit.Notes, p.check()...))
 	return exit, err
 }

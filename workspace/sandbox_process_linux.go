@@ -70,7 +70,8 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 
 // confined hands a command to the holder.
 func (w *SandboxWorkspace) confined(ctx context.Context, run runFunc, order confine.Order, cmd Cmd) (*sandboxProcess, error) {
-	p := &sandboxProcess{outlet: outlet{output: cmd.Output}, ctx: ctx, limit: cmd.Limits.Time, audience: &w.audience}
+	p := &sandboxProcess{stops: w.stops(order), ctx: ctx, limit: cmd.Limits.Time, audience: &w.audience}
+	p.output = p.stops.watch(cmd.Output)
 	sink, err := p.openOutput()
 	if err != nil {
 		return nil, err
@@ -92,6 +93,7 @@ func (w *SandboxWorkspace) confined(ctx context.Context, run runFunc, order conf
 		order.Guard, order.Closed, p.release, err = w.guards.take()
 	}
 	if err == nil {
+		p.stops.guards = order.Guard
 		w.audience.add(p)
 		if p.command, err = run(order, files); err == nil && p.command.Listener != nil {
 			if p.proxy, err = serveProxy(p.command.Listener, w.opts.Dial, w.audience.tell); err != nil {
@@ -136,6 +138,7 @@ type sandboxProcess struct {
 	limit    time.Duration
 	notes    []string
 	audience *audience
+	stops    *stops
 	release  func() []string // of what it might not change; says what it tried
 
 	mu      sync.Mutex
@@ -171,6 +174,7 @@ func (p *sandboxProcess) Wait() (Exit, error) {
 	p.stopReading(read)
 	exit.Notes = append(p.notes, exit.Notes...)
 	exit.Notes = append(exit.Notes, p.audience.drop(p)...)
+	exit.Notes = append(exit.Notes, p.stops.explain(exit)...)
 	exit.Notes = tidy(append(exit.Notes, p.release()...))
 	p.mu.Lock()
 	defer p.mu.Unlock()
