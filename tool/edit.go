@@ -96,6 +96,9 @@ func (f *Files) edit(_ context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event
 			doc = text.New(after.raw, doc.Form)
 		}
 		if after, err = apply(doc, e); err != nil {
+			if i > 0 && e.OldString != "" && len(doc.Find(doc.Unify(e.OldString))) == 0 && len(first.Find(first.Unify(e.OldString))) > 0 {
+				err = errors.New("old_string is in the file, but an edit before it in this call changes that text, and edits are made one after the other. Make one edit of them, or give old_string as it is after the others")
+			}
 			if note != "" {
 				err = fmt.Errorf("%w. Mind that %s: read it again", err, note)
 			}

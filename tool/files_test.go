@@ -242,6 +242,8 @@ func TestSeveralEditsAreMadeOneAfterTheOtherOrNotAtAll(t *testing.T) {
 		{"old_string": "1", "new_string": "one"}, {"old_string": "zzz", "new_string": "y"}}}, "edit 2 of 2", "none was made")
 	d.has("a", "1\ntwo\nthree\n4\n5\n6\n7\n8\n2\n")
 	d.fails("Edit", fields{"file_path": "a", "edits": []fields{{"old_string": "1"}}}, "new_string")
+	d.fails("Edit", fields{"file_path": "a", "edits": []fields{
+		{"old_string": "1\ntwo", "new_string": "1 2"}, {"old_string": "two\nthree", "new_string": "2 3"}}}, "edit 2 of 2", "an edit before it in this call changes that text")
 }
 
 func TestTheDiffOfALargeChangeIsShort(t *testing.T) {

@@ -75,6 +75,11 @@ func (q *query) compile() {
 	}
 	if err != nil {
 		q.re, q.why = nil, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		for _, look := range []string{"(?<!", "(?<=", "(?!", "(?="} {
+			if strings.Contains(q.Pattern, look) {
+				q.why = fmt.Errorf("lookaround, as %s…), is not supported: the syntax is that of RE2. Search for more and leave out what is not meant", look)
+			}
+		}
 		return
 	}
 	q.need = []byte(needed(tree))

@@ -74,6 +74,7 @@ func TestGrepRefusesWhatItCannotDo(t *testing.T) {
 			want  string
 		}{
 			{in{"pattern": "("}, "no regular expression"},
+			{in{"pattern": "(?<!x)y"}, "(?<!…), is not supported: the syntax is that of RE2"},
 			{in{"pattern": "x", "type": "nope"}, `there is no type "nope"`},
 			{in{"pattern": "x", "output_mode": "lines"}, "output_mode"},
 			{in{"pattern": "x", "path": "/etc"}, "outside the workspace"},

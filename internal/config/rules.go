@@ -128,6 +128,11 @@ func (k *keeper) add(rule string) error {
 	if err != nil {
 		return err
 	}
+	if data == nil {
+		if err := ignored(dir); err != nil {
+			return err
+		}
+	}
 	if data, err = withRule(data, rule); err != nil {
 		return err
 	}
@@ -136,6 +141,20 @@ func (k *keeper) add(rule string) error {
 	}
 	k.last = data
 	return k.settings.Trusted.Remember(store, keptIn, data)
+}
+
+// ignored keeps git from committing the file that is the user's own. What says
+// so may be there already, and is the folder's then.
+func ignored(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(filepath.Base(keptIn) + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // own is what is in the file; an error when the user did not approve of that.

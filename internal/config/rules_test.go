@@ -149,3 +149,22 @@ func TestLintReadsRulesThatCannotBeUnderstood(t *testing.T) {
 		t.Errorf("%+v, %v", files, err)
 	}
 }
+
+func TestTheFileOfKeptRulesIsNotCommittedByMistake(t *testing.T) {
+	w := newWorld(t)
+	if err := w.must().Keep(w.dir).Add("Bash(a)"); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(w.dir, ".oneloop", ".gitignore")
+	if got, err := os.ReadFile(name); err != nil || string(got) != "settings.local.json\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	w = newWorld(t)
+	name = w.write(w.dir, ".oneloop/.gitignore", "mine\n")
+	if err := w.must().Keep(w.dir).Add("Bash(a)"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(name); err != nil || string(got) != "mine\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
