@@ -121,3 +121,65 @@ func TestSandboxHidesWhatComesWhileACommandRuns(t *testing.T) {
 		}
 	})
 }
+
+func TestSandboxAtHomeHidesAndProtects(t *testing.T) {
+	inNamespaces(t, func(t *testing.T, backend string) {
+		for _, above := range []string{"", ".."} {
+			home := secretHome(t)
+			for name, text := range map[string]string{".npmrc": "SECRET", ".config/gh/hosts.yml": "SECRET", ".docker/config.json": "SECRET", ".bashrc": "", "work/file": "seen"} {
+				place(t, filepath.Join(home, name), text)
+			}
+			root := home
+			if above != "" {
+				root = filepath.Join(home, "..", "around-"+filepath.Base(home))
+				t.Cleanup(func() { os.RemoveAll(root) })
+				if err := os.Mkdir(root, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(home, root+"/home"); err != nil {
+					t.Fatal(err)
+				}
+				home = root + "/home"
+			}
+			t.Setenv("HOME", home)
+			w := sandboxAt(t, root, workspace.SandboxOptions{Backend: backend, Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}})
+			out, exit := bash(t, w, 30*time.Second, `cd ~; cat .netrc .npmrc .ssh/* .config/gh/* .docker/config.json; mv .config c; mv .docker d; mv .netrc n; mv .ssh s; rm -f .npmrc; echo pwn >> .bashrc; echo pwn > .zshrc
+cp work/file work/copy && cat work/copy`)
+			if strings.Contains(out, "SECRET") || !strings.HasSuffix(out, "seen") || exit.Code != 0 {
+				t.Errorf("%+v, it prints %s", exit, out)
+			}
+			if err := os.Rename(home+"/work/copy", home+"/.netrc"); err != nil {
+				t.Fatal(err)
+			}
+			place(t, home+"/.netrc", "SECRET")
+			place(t, home+"/.pypirc", "SECRET")
+			if out, _ := bash(t, w, 30*time.Second, "cd ~; cat .netrc .npmrc .pypirc d/* c/gh/* s/*; mv .pypirc p; cat p"); strings.Contains(out, "SECRET") {
+				t.Errorf("the next command reads %s", out)
+			}
+			text, err := os.ReadFile(home + "/.bashrc")
+			if err != nil || len(text) > 0 {
+				t.Errorf(".bashrc has %q, %v", text, err)
+			}
+			if _, err := os.Lstat(home + "/.zshrc"); err == nil {
+				t.Error(".zshrc was made")
+			}
+			for _, name := range []string{".config/gh/hosts.yml", ".docker/config.json", ".ssh/id", ".npmrc"} {
+				if text, err := os.ReadFile(filepath.Join(home, name)); string(text) != "SECRET" {
+					t.Errorf("%s has %q, %v", name, text, err)
+				}
+			}
+		}
+	})
+}
+
+func TestSandboxOfLandlockIsNoneWhereItCannotHide(t *testing.T) {
+	home := secretHome(t)
+	t.Setenv("HOME", home)
+	for _, root := range []string{home, filepath.Dir(home), home + "/.config"} {
+		place(t, home+"/.config/gh/hosts.yml", "SECRET")
+		w := sandboxAt(t, root, workspace.SandboxOptions{Backend: workspace.BackendLL, Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}})
+		if err := w.Prepare(); err == nil || !strings.Contains(err.Error(), "choose a folder below it") {
+			t.Errorf("in %s: %v", root, err)
+		}
+	}
+}

@@ -20,6 +20,9 @@ func (w *SandboxWorkspace) tryFence() error {
 	if v := confine.Landlock(); v < confine.LeastLandlock {
 		return fmt.Errorf("the kernel's Landlock has version %d, and it takes %d", v, confine.LeastLandlock)
 	}
+	if err := w.keeps(); err != nil {
+		return err
+	}
 	tmp := w.policy.Tmp
 	if tmp == "" {
 		own, err := newTmp(w.scratch())
@@ -57,6 +60,23 @@ func (w *SandboxWorkspace) tryFence() error {
 	}
 	w.status.Weaker = weakerLL
 	w.status.Network = "none"
+	return nil
+}
+
+// keeps reports what Landlock cannot keep from commands: what lies in a folder
+// that they may change.
+func (w *SandboxWorkspace) keeps() error {
+	for _, root := range w.policy.Write {
+		secrets := confine.Covered(w.policy.Hide, w.policy.Write)
+		if home, err := realPath(w.files.home); err == nil {
+			secrets = append([]string{home}, secrets...)
+		}
+		for _, path := range secrets {
+			if _, in := below(root, path); in {
+				return fmt.Errorf("it cannot keep commands from %s, which lies in the folder %s that they may change: choose a folder below it, or one elsewhere", path, root)
+			}
+		}
+	}
 	return nil
 }
 

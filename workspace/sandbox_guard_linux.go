@@ -96,6 +96,7 @@ var worktreeParts = []gitPart{{name: "config.worktree", always: true}, {name: "c
 type guards struct {
 	roots []string
 	names map[string][]string // for each root, besides those of git
+	above map[string][]string // for each root, folders in it that hold something hidden
 	git   string              // a root that is itself a git folder; empty: there is none
 
 	wire  tripwire
@@ -139,6 +140,19 @@ func newGuards(roots []string, git, home string, lists, protect []string) (*guar
 		g.names[roots[0]] = append(g.names[roots[0]], rel)
 	}
 	return g, nil
+}
+
+// keep pins the folders in which one of paths is.
+func (g *guards) keep(paths []string) {
+	g.above = map[string][]string{}
+	for _, root := range g.roots {
+		for _, path := range paths {
+			dir, in := below(root, filepath.Dir(path))
+			if in && dir != "." && !slices.Contains(g.above[root], dir) {
+				g.above[root] = append(g.above[root], dir)
+			}
+		}
+	}
 }
 
 func (g *guards) close() error {
@@ -325,6 +339,14 @@ func (t *taking) all() error {
 	for _, name := range t.names[t.root] {
 		if err := t.guard(name, true, makeSocket); err != nil {
 			return err
+		}
+	}
+	// What is hidden must be found where it is by the next command.
+	for _, dir := range t.above[t.root] {
+		if info, err := os.Lstat(t.path(dir)); err == nil && info.IsDir() {
+			if _, err := t.pin(dir); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -86,6 +86,7 @@ func Sandboxed(root string, opts SandboxOptions) (*SandboxWorkspace, error) {
 	if w.guards, err = newGuards(roots, git, local.files.home, lists, opts.Protect); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
+	w.guards.keep(confine.Hidden(w.policy.Hide, w.policy.Write))
 	network := "off"
 	if opts.Dial != nil {
 		network = "proxy"

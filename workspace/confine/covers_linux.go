@@ -22,11 +22,11 @@ import (
 // Covered gives those of names that exist and would be covered, without
 // symbolic links. Folders that are given to commands are not.
 func Covered(names, given []string) []string {
-	return slices.DeleteFunc(hidden(names, given), func(path string) bool { _, err := os.Lstat(path); return err != nil })
+	return slices.DeleteFunc(Hidden(names, given), func(path string) bool { _, err := os.Lstat(path); return err != nil })
 }
 
-// hidden is where names lead to. One that does not exist is kept.
-func hidden(names, given []string) []string {
+// Hidden is where names lead to. One that does not exist is kept.
+func Hidden(names, given []string) []string {
 	r := resolver{}
 	var list []string
 	seen := map[string]bool{}
@@ -121,7 +121,7 @@ func (h *holder) renew() (rules int, err error) {
 	defer h.viewing.Unlock()
 	var hide []string
 	for range 3 { // what changes meanwhile is looked at again
-		hide = hidden(h.policy.Hide, h.policy.Write)
+		hide = Hidden(h.policy.Hide, h.policy.Write)
 		if err = h.coverAll(hide); err == nil {
 			break
 		}

@@ -109,7 +109,7 @@ func (f Fence) putUp() error {
 	if version < LeastLandlock {
 		return fmt.Errorf("the kernel's Landlock has version %d, which is too little", version)
 	}
-	ruleset, err := fence(version, visible(hidden(f.Hide, f.Write)), f.Write)
+	ruleset, err := fence(version, visible(Hidden(f.Hide, f.Write)), f.Write)
 	if err != nil {
 		return err
 	}

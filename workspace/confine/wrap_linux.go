@@ -156,7 +156,7 @@ func (w *Wrapper) launch(b *wrapped, o Order, first []*os.File) error {
 		}
 	}()
 	what := wrapping{Policy: w.Policy, Order: o}
-	what.Policy.Hide = hidden(w.Policy.Hide, w.Policy.Write)
+	what.Policy.Hide = Hidden(w.Policy.Hide, w.Policy.Write)
 	what.Covered = Covered(what.Policy.Hide, nil)
 	var code bytes.Buffer
 	binary.Write(&code, binary.NativeEndian, filter(true)) // into memory, of plain numbers
