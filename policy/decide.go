@@ -163,6 +163,13 @@ func (j judge) file(tool, name string, write bool) finding {
 		does, ruler = "writes", "Edit"
 	}
 	f := j.path(name, write, true, func(r Rule) bool { return r.spec == "" && (r.tool == ruler || r.tool == tool) })
+	if write { // who changes a file is shown what is in it
+		for _, r := range j.rules.List() {
+			if r.Tier == shell.Deny && r.tool == "Read" && (r.spec == "" || r.path != nil && r.path.match(name)) {
+				f = worse(f, ruled(r, "a rule keeps it from being read"))
+			}
+		}
+	}
 	if f.tier > shell.Allow && f.part == "" {
 		f.reason = "it " + does + " " + j.short(name) + ": " + f.reason
 	}
@@ -182,8 +189,8 @@ func (j judge) path(name string, write, sure bool, bare func(Rule) bool) finding
 		case bare != nil && bare(r):
 		case r.tool != tool || r.path == nil:
 			continue
-		case r.path.match(name):
-		case r.Tier > shell.Allow && strings.ContainsAny(name, "*?[") && r.path.perhaps(name):
+		case r.path.match(name), !write && r.Tier > shell.Allow && r.path.whole(name):
+		case r.Tier > shell.Allow && strings.ContainsAny(name, "*?[") && (r.path.perhaps(name) || !write && r.path.perhaps(name+"/x")):
 			f := ruled(r, "it may be a file that a rule names")
 			f.tier, f.firm = shell.Ask, r.Tier == shell.Deny
 			return f
@@ -202,6 +209,22 @@ func (j judge) path(name string, write, sure bool, bare func(Rule) bool) finding
 		break
 	}
 	return j.pathDefault(name, write, allow)
+}
+
+// withheld tells the files that a rule denies to read; nil: there are none.
+func (j judge) withheld() func(string) bool {
+	var denied []*pathPattern
+	for _, r := range j.rules.List() {
+		if r.Tier == shell.Deny && r.tool == "Read" && r.path != nil {
+			denied = append(denied, r.path)
+		}
+	}
+	if denied == nil {
+		return nil
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(denied, func(p *pathPattern) bool { return p.match(name) })
+	}
 }
 
 // pathDefault is what is thought of a file that no rule denies or asks for.

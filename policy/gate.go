@@ -126,6 +126,9 @@ type gate struct {
 // asked for is put to Ask, one question after the other; when nobody is there
 // it is denied.
 //
+// Files that a rule denies to read are withheld ([workspace.Withhold]) from
+// the tools that look through many.
+//
 // A call that is refused never reaches the tool: it is answered with what did
 // not run, why, and what to do instead, and [oneloop.Denied] is emitted.
 func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
@@ -136,6 +139,9 @@ func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
 			if d := g.decide(ctx, call, effect, touches, emit); d != nil {
 				emit(oneloop.Denied{Call: call, Reason: d.reason, Rule: d.rule, Nobody: d.nobody})
 				return oneloop.ErrorResult(d.text), nil
+			}
+			if withheld := g.judge(g.Rules).withheld(); withheld != nil {
+				ctx = workspace.Withhold(ctx, withheld)
 			}
 			return run(ctx, call, emit)
 		}

@@ -135,6 +135,11 @@ func (p *pathPattern) match(name string) bool {
 	return slices.ContainsFunc(p.forms, func(form []string) bool { return p.below(form, comps) })
 }
 
+// whole reports whether whatever there may be in a folder is named by p.
+func (p *pathPattern) whole(name string) bool {
+	return p.match(path.Join(filepath.ToSlash(name), "\x01"))
+}
+
 func (p *pathPattern) below(form, comps []string) bool {
 	for len(form) > 0 {
 		if form[0] == "**" {

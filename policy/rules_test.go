@@ -106,7 +106,7 @@ func TestRulesMatchFilesAsIgnoreFilesDo(t *testing.T) {
 		{"allow Edit(SRC/**)", "Edit", "src/a.go", "ask"}, {"deny Edit(SRC/**)", "Edit", "src/a.go", "deny"}, {"deny Edit(.git)", "Edit", "sub/.GIT/x", "deny"}, {"deny Edit(./link/**)", "Edit", "real/f", "deny"},
 		{"deny Read(.env)", "Read", "a/b/.env", "deny"}, {"deny Read(./.env)", "Read", "a/.env", "ask"}, {"deny Read(src)", "Grep", "src/a.go", "deny"}, {"deny Read", "Glob", "src", "deny"}, {"ask Read(*.md)", "Read", "docs/x/y.md", "ask"},
 		{"allow Read(//etc/**)", "Read", "/etc/hosts", "allow"}, {"allow Read(~/notes/**)", "Read", "/home/ada/notes/a", "allow"}, {"allow Read(~/notes/**)", "Read", "/home/ada/other", "ask"},
-		{"deny Edit(x)", "Read", "x", "allow"}, {"deny Read(x)", "Edit", "x", "ask"}, {`allow Edit(./a\[1\])`, "Edit", "a[1]", "allow"}, {"allow Edit(./a[1])", "Edit", "a[1]", "ask"},
+		{"deny Edit(x)", "Read", "x", "allow"}, {"deny Read(x)", "Edit", "x", "deny"}, {"deny Read(x)", "Write", "x", "deny"}, {"ask Read(x)", "Edit", "x", "ask"}, {"deny Read", "Edit", "x", "deny"}, {"deny Read(src/**)", "Grep", "src", "deny"}, {"deny Read(src/*.go)", "Grep", "src", "allow"}, {"deny Read(src/**)", "Grep", "docs", "allow"}, {`allow Edit(./a\[1\])`, "Edit", "a[1]", "allow"}, {"allow Edit(./a[1])", "Edit", "a[1]", "ask"},
 		{"allow Edit(../up)", "Edit", filepath.Join(filepath.Dir(dir), "up"), "allow"},
 	} {
 		o := with(t, dir, c.rule)

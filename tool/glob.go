@@ -39,7 +39,8 @@ const collected = 200_000
 //
 // Ignore files are .gitignore, also above the workspace up to where its
 // repository begins, and .git/info/exclude; what a user ignores everywhere
-// (core.excludesFile) is not read. A folder that is named as the path is
+// (core.excludesFile) is not read. Files that [workspace.Withhold] names are
+// left out, and the result says how many. A folder that is named as the path is
 // searched also when it is ignored. The workspace has to be on this machine.
 func Glob(ws workspace.Workspace, opts GlobOptions) oneloop.Tool {
 	if opts.Limit <= 0 {
@@ -155,6 +156,7 @@ func runGlob(ctx context.Context, ws workspace.Workspace, opts GlobOptions, in g
 		return nil, err
 	}
 	defer t.close()
+	t.withheld = workspace.Withheld(ctx)
 	if t.file {
 		return nil, fmt.Errorf("%s is a file; the path has to be a folder", in.Path)
 	}
@@ -165,6 +167,9 @@ func runGlob(ctx context.Context, ws workspace.Workspace, opts GlobOptions, in g
 		notes = append(notes, fmt.Sprintf("incomplete: it was stopped after %v; give a path or a narrower pattern", opts.Timeout))
 	} else if cause != nil {
 		return nil, cause
+	}
+	if note := t.withheldNote(); note != "" {
+		notes = append(notes, note)
 	}
 	return listed(t, found, opts.Limit, notes, fmt.Sprintf("no file matches %s", in.Pattern)), nil
 }
@@ -177,7 +182,7 @@ func (t *tree) find(ctx context.Context, patterns globs) ([]hit, []string) {
 	t.narrow(patterns.prefix())
 	notes := t.walk(ctx, func(worker int, dir *folder, files []entry) {
 		for _, e := range files {
-			if !patterns.match(t.below(e.path)) {
+			if !patterns.match(t.below(e.path)) || t.withholds(e.path) {
 				continue
 			}
 			if at, ok := dir.changed(e.name); ok {

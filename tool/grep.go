@@ -63,6 +63,9 @@ const (
 // does not match. Names and text are shown as they are; a line that is long,
 // and a result that is, are cut and say so.
 //
+// Files that [workspace.Withhold] names are not searched, and the result says
+// how many they were; then there is no rg.
+//
 // When there is an rg outside of the workspace it does the search, run as any
 // command of the workspace is and without its configuration, except for a
 // single file and across lines. The rest is searched here, and so is
@@ -146,6 +149,7 @@ func runGrep(ctx context.Context, ws workspace.Workspace, opts GrepOptions, in g
 		return nil, err
 	}
 	defer t.close()
+	t.withheld = workspace.Withheld(ctx)
 	if !t.file && q.names != nil {
 		t.narrow(q.names.prefix())
 	}
@@ -165,7 +169,9 @@ func runGrep(ctx context.Context, ws workspace.Workspace, opts GrepOptions, in g
 
 // search lets rg do it where it can.
 func search(ctx context.Context, ws workspace.Workspace, t *tree, q *query, plain bool) (*finds, error) {
-	if q.re == nil || !plain && !t.file && !q.Multiline {
+	// Where files are withheld, rg is not to read them: whether something is
+	// found in them would tell what is there.
+	if t.withheld == nil && (q.re == nil || !plain && !t.file && !q.Multiline) {
 		f, err := ripgrep(ctx, ws, t, q)
 		if err == nil || ctx.Err() != nil {
 			return f, nil
@@ -174,7 +180,11 @@ func search(ctx context.Context, ws workspace.Workspace, t *tree, q *query, plai
 	if q.re == nil {
 		return &finds{}, fmt.Errorf("the pattern is no regular expression: %w. A backslash makes a special character text.", q.why)
 	}
-	return scanTree(ctx, t, q), nil
+	f := scanTree(ctx, t, q)
+	if note := t.withheldNote(); note != "" {
+		f.note("%s", note)
+	}
+	return f, nil
 }
 
 // result makes text of what was found.

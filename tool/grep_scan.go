@@ -123,7 +123,9 @@ func scanTree(ctx context.Context, t *tree, q *query) *finds {
 	f := &finds{}
 	s := &scanner{t: t, q: q, finds: f, buffers: make([][]byte, workers())}
 	if t.file {
-		s.single()
+		if !t.withholds(t.start) {
+			s.single()
+		}
 		return f
 	}
 	notes := t.walk(ctx, func(worker int, dir *folder, files []entry) {
@@ -131,7 +133,7 @@ func scanTree(ctx context.Context, t *tree, q *query) *finds {
 			if ctx.Err() != nil {
 				return
 			}
-			if q.wanted(t.below(e.path)) && !s.file(worker, dir, e.path, e.name) {
+			if q.wanted(t.below(e.path)) && !t.withholds(e.path) && !s.file(worker, dir, e.path, e.name) {
 				cancel()
 				return
 			}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"oneloop/internal/ignore"
 	"oneloop/workspace"
@@ -32,6 +33,9 @@ type tree struct {
 	outer string   // before a name in results: empty for the workspace root, else base and a slash
 	above *level   // what is said in the folders above start, and in it
 	sub   *os.Root // start, when it is a folder
+
+	withheld func(string) bool // files that are left out, by absolute path; nil: none
+	kept     atomic.Int64      // so many were
 }
 
 // level is what a folder says of the names below it.
@@ -117,6 +121,27 @@ func (t *tree) below(name string) string {
 		return name
 	}
 	return name[len(t.from)+1:]
+}
+
+// withholds reports whether a file is left out, and counts it.
+func (t *tree) withholds(name string) bool {
+	if t.withheld == nil || !t.withheld(filepath.Join(t.base, filepath.FromSlash(name))) {
+		return false
+	}
+	t.kept.Add(1)
+	return true
+}
+
+// withheldNote says how many files were left out; empty: none.
+func (t *tree) withheldNote() string {
+	switch n := t.kept.Load(); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 file was left out: a rule denies reading it"
+	default:
+		return grouped(n) + " files were left out: a rule denies reading them"
+	}
 }
 
 // narrow goes to a folder below start, if there is one that a walk would

@@ -416,10 +416,10 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 		j.one(c, func(x *expander) { text = x.single(r.Word) })
 		c.stdin = input{known: true, text: text + "\n"}
 	case syntax.RdrIn, syntax.DplIn:
+		j.opened(r, c)
 		if fd == "0" {
 			var path string
 			j.one(c, func(x *expander) { path = x.single(r.Word) })
-			j.parts.touch(path, c, false)
 			c.stdin = input{
 				piped:   strings.ContainsAny(path, process+fetched),
 				fetched: strings.Contains(path, fetched),
@@ -428,6 +428,9 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 			c.stdin.text, c.stdin.known, c.stdin.paths = f.text, f.known, f.paths
 		}
 	default:
+		if r.Op == syntax.RdrInOut {
+			j.opened(r, c)
+		}
 		j.each(c, func(x *expander) bool {
 			for _, path := range x.fields([]*syntax.Word{r.Word}) {
 				if r.Op != syntax.DplOut || strings.Trim(path, "0123456789-") != "" {
@@ -439,6 +442,16 @@ func (j *judge) redirect(r *syntax.Redirect, c context) context {
 		})
 	}
 	return c
+}
+
+// opened notes the file that a redirection reads, under whatever number.
+func (j *judge) opened(r *syntax.Redirect, c context) {
+	j.each(c, func(x *expander) bool {
+		if path := x.single(r.Word); r.Op != syntax.DplIn || strings.Trim(path, "0123456789-") != "" {
+			j.parts.touch(path, x.c, false)
+		}
+		return true
+	})
 }
 
 // file is what is known of the text behind the path of a process substitution.

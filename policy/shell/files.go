@@ -1,0 +1,166 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// arguments notes the files among the arguments of programs that are known to
+// read or to write them. Options are not told from their values here: what is
+// noted is compared with rules that deny or ask, and a value is no path that
+// they name.
+func (p *parts) arguments(argv []string, c context) {
+	read, write := false, false
+	switch name := base(argv[0]); name {
+	case "cat", "tac", "head", "tail", "less", "more", "nl", "od", "xxd", "hexdump", "strings", "base64", "base32", "grep", "egrep", "fgrep", "rg", "zgrep",
+		"awk", "gawk", "mawk", "cut", "sort", "uniq", "wc", "diff", "cmp", "comm", "paste", "join", "jq", "yq", "file", "md5sum", "sha1sum", "sha256sum", "source", ".", "bat", "view",
+		"ag", "ack", "pr", "fold", "fmt", "column", "rev", "shuf", "split", "csplit", "expand", "unexpand", "iconv", "colordiff", "sdiff", "diff3", "vimdiff", "batcat",
+		"zip", "tar", "gtar", "cpio", "gzip", "zcat", "bzcat", "xzcat", "zstdcat", "bzip2", "xz", "zstd", "cksum", "b2sum", "sha224sum", "sha384sum", "sha512sum", "sum":
+		read = true
+	case "find", "gfind", "fd", "fdfind":
+		p.walks(name, argv[1:], c)
+		return
+	case "git":
+		p.history(argv[1:], c)
+		return
+	case "sed", "gsed":
+		read = true
+		write = slices.ContainsFunc(argv[1:], func(a string) bool {
+			return strings.HasPrefix(a, "--in-place") || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a, "i")
+		})
+	case "cp", "install", "gcp", "ln", "rsync", "scp":
+		p.copies(argv[1:], c)
+		return
+	case "mv", "gmv": // what a rule names is elsewhere then
+		p.copies(argv[1:], c)
+		write = true
+	case "vi", "vim", "nvim", "nano", "ed", "ex", "emacs", "patch":
+		read, write = true, true
+	case "tee", "touch", "truncate", "rm", "rmdir", "unlink", "shred", "mkdir", "mkfifo", "chmod", "chown", "chgrp", "sponge":
+		write = true
+	case "dd":
+		for _, a := range argv[1:] {
+			if f, is := strings.CutPrefix(a, "if="); is {
+				p.touch(f, c, false)
+			} else if f, is := strings.CutPrefix(a, "of="); is {
+				p.touch(f, c, true)
+			}
+		}
+		return
+	default:
+		return
+	}
+	script := byScript(argv)
+	for _, a := range argv[1:] {
+		switch {
+		case len(a) > 1 && a[0] == '-':
+			continue
+		case script:
+			script = false
+			continue
+		}
+		if read {
+			p.touch(a, c, false)
+		}
+		if write {
+			p.touch(a, c, true)
+		}
+	}
+}
+
+// walks notes the folders that find and its like go through.
+func (p *parts) walks(name string, args []string, c context) {
+	if strings.HasPrefix(name, "fd") {
+		for i, a := range args {
+			if a == "-x" || a == "-X" || strings.HasPrefix(a, "--exec") {
+				break
+			}
+			if i > 0 && a != "" && a[0] != '-' { // the first is what is looked for
+				p.touch(a, c, false)
+			}
+		}
+		return
+	}
+	for len(args) > 0 && (args[0] == "-H" || args[0] == "-L" || args[0] == "-P" || strings.HasPrefix(args[0], "-O")) {
+		args = args[1:]
+	}
+	for _, a := range args {
+		if a != "" && strings.ContainsRune("-(!", rune(a[0])) {
+			return
+		}
+		p.touch(a, c, false)
+	}
+}
+
+// history notes the files whose content git shows, of whatever time it is:
+// they are arguments, or stand behind a colon in one.
+func (p *parts) history(args []string, c context) {
+	dir := ""
+	for len(args) > 1 && strings.HasPrefix(args[0], "-") {
+		switch args[0] {
+		case "-C":
+			if dir == "" || strings.HasPrefix(args[1], "/") {
+				dir = args[1]
+			} else {
+				dir += "/" + args[1]
+			}
+			args = args[1:]
+		case "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env":
+			args = args[1:]
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return
+	}
+	switch args[0] {
+	case "diff", "log", "show", "blame", "annotate", "grep", "cat-file", "diff-tree", "diff-index", "diff-files", "format-patch", "archive", "whatchanged", "difftool", "checkout-index", "mv", "range-diff":
+	default:
+		return
+	}
+	touch := func(name string) {
+		if dir != "" && !strings.HasPrefix(name, "/") {
+			name = dir + "/" + name
+		}
+		p.touch(name, c, false)
+	}
+	for _, a := range args[1:] {
+		if i := strings.LastIndexByte(a, ':'); i >= 0 && i+1 < len(a) { // HEAD:file, -L1,5:file, :(top)file, :/file
+			rest := a[i+1:]
+			if strings.HasPrefix(rest, "(") {
+				if _, after, is := strings.Cut(rest, ")"); is {
+					rest = after
+				}
+			}
+			touch(strings.TrimPrefix(rest, "/"))
+		}
+		if a != "" && a[0] != '-' && a[0] != ':' {
+			touch(a)
+		}
+	}
+}
+
+// byScript reports whether the first operand of a command is no file but what
+// is looked for or done.
+func byScript(argv []string) bool {
+	switch base(argv[0]) {
+	case "grep", "egrep", "fgrep", "zgrep", "rg", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq":
+		return !slices.ContainsFunc(argv[1:], func(a string) bool {
+			return len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.ContainsAny(a, "ef") || strings.HasPrefix(a, "--regexp") || strings.HasPrefix(a, "--file") || strings.HasPrefix(a, "--expression")
+		})
+	}
+	return false
+}
+
+// copies notes what cp and its like read and write.
+func (p *parts) copies(args []string, c context) {
+	var files []string
+	for _, a := range args {
+		if len(a) < 2 || a[0] != '-' {
+			files = append(files, a)
+		}
+	}
+	for i, f := range files {
+		p.touch(f, c, i == len(files)-1)
+	}
+}

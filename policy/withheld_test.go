@@ -1,0 +1,98 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"oneloop"
+	"oneloop/policy"
+	"oneloop/tool"
+	"oneloop/workspace"
+)
+
+// What is denied to be read is not read by a command that names it, or a
+// folder of which nothing may be read, by whatever way.
+func TestACommandDoesNotReadWhatADenyRuleKeepsFromBeingRead(t *testing.T) {
+	dir := folder(t, "sec/key.txt", "open/a", "x.pem")
+	o := with(t, dir, "deny Read(sec/**)", "deny Read(*.pem)", "allow Bash(git *)", "allow Bash(cat:*)", "allow Bash(rg:*)")
+	for command, want := range map[string]string{
+		"cat sec/key.txt": "deny", "exec 3< sec/key.txt; cat <&3": "deny", "exec 3< sec/key.txt; echo $x": "deny", "cat /dev/fd/3 3< sec/key.txt $y": "deny", "cat 3<> sec/key.txt <&3": "deny",
+		"rg TOP sec": "deny", "grep -r TOP sec/": "deny", "find sec -exec cat {} +": "deny", "git diff sec/key.txt": "deny", "git log -p sec/key.txt": "deny", "git show HEAD:sec/key.txt": "deny",
+		"git log -p -- sec": "deny", "git -C sec show HEAD:./key.txt": "deny", "git grep TOP -- sec": "deny", "ls sec": "deny", "cat x.pem": "deny", "git show HEAD:x.pem": "deny", "cp -r sec other": "deny",
+		"mv sec other": "deny", "cd sec && cat key.txt": "deny", "git blame sec/key.txt": "deny", "sed -i p sec/key.txt": "deny", "tar cf - sec": "deny", "rg TOP s*": "ask", "cat s*/key.txt": "ask",
+		"rg TOP": "allow", "rg TOP open": "allow", "cat open/a": "allow", "git diff open": "allow", "git log -p": "allow", "git show HEAD:open/a": "allow", "ls": "allow",
+	} {
+		if got := policy.ExplainCommand(o, command); got.Decision != want {
+			t.Errorf("%s: %+v, want %s", command, got, want)
+		}
+	}
+}
+
+func TestSearchesLeaveOutWhatADenyRuleKeepsFromBeingRead(t *testing.T) {
+	dir := folder(t)
+	for name, text := range map[string]string{"sec/key.txt": "TOP secret", "sec/deep/b.txt": "TOP", "a/x.pem": "TOP", "a/b.txt": "TOP notes", "c.txt": "nothing"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws, err := workspace.Local(dir, workspace.LocalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := tool.NewFiles(ws, tool.FilesOptions{SpillDir: t.TempDir()})
+	defer files.Close()
+	o := with(t, dir, "deny Read(sec/**)", "deny Read(*.pem)")
+	o.Workspace, o.Mode = ws, policy.AcceptEdits
+	gate := policy.Gate(o)
+	say := func(tl oneloop.Tool, in map[string]any) string {
+		t.Helper()
+		data, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := gate(tl).Run(t.Context(), &oneloop.ToolUse{ID: "1", Name: tl.Name, Input: data}, func(oneloop.Event) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Text()
+	}
+	grep, plain, glob := tool.Grep(ws, tool.GrepOptions{}), tool.Grep(ws, tool.GrepOptions{Plain: true}), tool.Glob(ws, tool.GlobOptions{})
+	for _, c := range []struct {
+		tool oneloop.Tool
+		in   map[string]any
+		want string // in the answer
+	}{
+		{grep, map[string]any{"pattern": "TOP", "output_mode": "content"}, "[3 files were left out: a rule denies reading them]"},
+		{plain, map[string]any{"pattern": "TOP", "output_mode": "content"}, "[3 files were left out"},
+		{grep, map[string]any{"pattern": "no such text"}, "[3 files were left out"}, // as many, whatever is in them
+		{grep, map[string]any{"pattern": "TOP", "glob": "sec/*", "output_mode": "content"}, "[1 file was left out"},
+		{grep, map[string]any{"pattern": "TOP", "glob": "*.pem", "multiline": true, "output_mode": "content"}, "[1 file was left out"},
+		{grep, map[string]any{"pattern": "TOP", "path": "sec", "output_mode": "content"}, "Not run"},
+		{grep, map[string]any{"pattern": "TOP", "path": "sec/key.txt", "output_mode": "content"}, "Not run"},
+		{glob, map[string]any{"pattern": "**/*"}, "[3 files were left out"},
+		{glob, map[string]any{"pattern": "sec/**"}, "[2 files were left out"},
+		{glob, map[string]any{"pattern": "*.txt", "path": "sec"}, "Not run"},
+		{files.Edit(), map[string]any{"file_path": "sec/key.txt", "old_string": "TOP secre", "new_string": "y"}, "Not run"},
+		{files.Edit(), map[string]any{"file_path": "sec/key.txt", "old_string": "TOP sacret", "new_string": "y"}, "Not run"},
+		{files.Write(), map[string]any{"file_path": "a/x.pem", "content": "y"}, "Not run"},
+	} {
+		got := say(c.tool, c.in)
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s %v: it is answered\n%s\nwithout %q", c.tool.Name, c.in, got, c.want)
+		}
+		for _, text := range []string{"secret", "deep", "x.pem:"} {
+			if strings.Contains(got, text) && !strings.Contains(got, "Not run") {
+				t.Errorf("%s %v: %q is told\n%s", c.tool.Name, c.in, text, got)
+			}
+		}
+	}
+	if got := say(grep, map[string]any{"pattern": "TOP", "output_mode": "content"}); !strings.Contains(got, "TOP notes") {
+		t.Errorf("what may be read is not found: %s", got)
+	}
+}
