@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/internal/tui"
 )
 
 // answer listens to a turn and keeps what it comes down to.
@@ -61,8 +62,21 @@ func (a *answer) denied() error {
 	if a.nobody == 0 {
 		return nil
 	}
-	if a.nobody == 1 {
-		return &codeError{exitDenied, fmt.Errorf("a call was denied because nobody could be asked: %s", a.refused)}
+	return &codeError{exitDenied, &deniedError{a.nobody, a.refused}}
+}
+
+// deniedError is that calls were denied because nobody could be asked.
+type deniedError struct {
+	calls int
+	first string // why
+}
+
+func (e *deniedError) Error() string { return e.in(tui.Messages("en")) }
+
+// in is the error in the user's language.
+func (e *deniedError) in(words *tui.Text) string {
+	if e.calls == 1 {
+		return fmt.Sprintf(words.DeniedOne, words.Reason(e.first))
 	}
-	return &codeError{exitDenied, fmt.Errorf("%d calls were denied because nobody could be asked, the first: %s", a.nobody, a.refused)}
+	return fmt.Sprintf(words.DeniedMany, e.calls, words.Reason(e.first))
 }

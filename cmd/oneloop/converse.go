@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -83,6 +84,13 @@ func (p *program) askTrust() oneloop.Ask {
 // trustQuestion is that question in the user's language.
 func (p *program) trustQuestion(dir string, found []policy.Finding) oneloop.Question {
 	q := policy.TrustQuestion(dir, found)
+	found = slices.Clone(found)
+	for i, f := range found {
+		found[i].Items = slices.Clone(f.Items)
+		for j, item := range f.Items {
+			found[i].Items[j] = p.words.Item(item)
+		}
+	}
 	q.Title, q.Reason = fmt.Sprintf(p.words.TrustTitle, dir), p.words.TrustReason
 	q.Detail = policy.TrustDetail(dir, found, func(k policy.FindingKind) string { return p.words.TrustKinds[k] }, p.words.TrustChanged)
 	return q

@@ -86,7 +86,11 @@ func exitCode(err error) int {
 // explain is the error with what to do about it, on one line. Errors may quote
 // what a model or a server said, and several may be joined.
 func (p *program) explain(err error) string {
-	text := tui.Visible(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+	said := err.Error()
+	if denied, ok := errors.AsType[*deniedError](err); ok {
+		said = strings.Replace(said, denied.Error(), denied.in(p.words), 1)
+	}
+	text := tui.Visible(strings.Join(strings.FieldsFunc(said, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 	hint := p.hint(err)
 	if hint == "" {
 		return text

@@ -79,14 +79,13 @@ func (p *program) explainCommand(ctx context.Context, command string) error {
 	if p.opts.json {
 		return p.printJSON(d)
 	}
-	for _, line := range [][2]string{
-		{"decision", d.Decision}, {"reason", d.Reason}, {"part", d.Part}, {"rule", d.Rule}, {"file", d.File},
-		{"wants", strings.Join(d.Wants, ", ")}, {"sandboxed", fmt.Sprint(d.Sandboxed)},
+	for i, line := range []string{
+		d.Decision, p.words.Reason(d.Reason), d.Part, d.Rule, d.File, strings.Join(d.Wants, ", "), fmt.Sprint(d.Sandboxed),
 	} {
-		if line[1] == "" {
+		if line == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%-10s %s\n", line[0], tui.Visible(line[1])); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%-10s %s\n", p.words.ExplainLabels[i], tui.Visible(line)); err != nil {
 			return err
 		}
 	}

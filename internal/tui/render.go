@@ -256,7 +256,7 @@ func (r *renderer) denied(prefix string, e oneloop.Denied) {
 			reason = strings.TrimPrefix(reason, strings.TrimSpace(c)+": ")
 		}
 	}
-	text := prefix + fmt.Sprintf(r.words.DeniedCall, what, reason)
+	text := prefix + fmt.Sprintf(r.words.DeniedCall, what, r.words.Reason(reason))
 	switch {
 	case e.Rule != "" && e.Nobody:
 		text += "\n" + prefix + "  " + fmt.Sprintf(r.words.DeniedAlone, e.Rule)

@@ -23,8 +23,11 @@ type Text struct {
 	ReservedLater   string // the word typed, a command of a later version
 	ReservedWord    string // the word typed, the command meant
 	PolicyUsage     string
-	PolicyTested    string // cases, those decided otherwise
-	NotYet          string // command that this version does not have
+	ExplainLabels   [7]string // decision, reason, part, rule, file, rules that would allow it, sandboxed
+	DeniedOne       string    // reason
+	DeniedMany      string    // number of calls, reason of the first
+	PolicyTested    string    // cases, those decided otherwise
+	NotYet          string    // command that this version does not have
 	EmptyPrompt     string
 	NoTerminal      string
 	FlagApart       string // two flags
