@@ -189,7 +189,7 @@ func (s *screen) write(g string) {
 // away from where the terminal has moved them.
 func (s *screen) resize(width, height int) {
 	above := s.live.r
-	if width < s.width {
+	if s.drawn && width < s.width {
 		above = s.live.above(width, s.reflow)
 	}
 	same := width == s.width

@@ -87,7 +87,9 @@ func NewTerminal(o Options) (*Terminal, error) {
 	if t.recall, failed = loadRecall(t.o.History); failed != nil {
 		t.render.note(yellow, fmt.Sprintf(t.words.HistoryFailed, t.o.History, failed))
 	}
-	t.refresh()
+	if t.screen.flush() != nil { // the line is drawn below the first words
+		t.leave()
+	}
 
 	t.start(t.read)
 	t.start(func() { t.heed(signals, t.signal) })
@@ -313,6 +315,11 @@ func (t *Terminal) interrupt(k code) {
 
 // Prompt shows what it returns as a line of the conversation.
 func (t *Terminal) Prompt(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	if !t.screen.drawn {
+		t.refresh()
+	}
+	t.mu.Unlock()
 	text, err := t.wait(ctx)
 	if err == nil {
 		t.echo(text)

@@ -97,3 +97,14 @@ func TestADraftIsInTheHistoryOfTheNextTime(t *testing.T) {
 		t.Errorf("the last of the history is %q", got)
 	}
 }
+
+func TestNoLineIsDrawnAboveTheFirstWords(t *testing.T) {
+	p := sit(t)
+	p.front.Say("welcome")
+	p.cursor(2, "welcome", ">")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if all := p.all.String(); strings.Index(all, "> ") < strings.Index(all, "welcome") {
+		t.Errorf("it was written: %q", all)
+	}
+}
