@@ -103,6 +103,7 @@ func (w *SandboxWorkspace) fence(ctx context.Context, cmd Cmd, order confine.Ord
 		}
 	}
 	if err != nil {
+		w.guards.wire.check() // nothing ran
 		if !isDir(w.root) {
 			err = fmt.Errorf("%w: %s", ErrNoRoot, w.root)
 		}

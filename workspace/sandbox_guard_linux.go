@@ -114,7 +114,7 @@ type guards struct {
 // workspace, a worktree, shares with others. lists are folders for the list, the first
 // that can be used is taken.
 func newGuards(roots []string, git, home string, lists, protect []string) (*guards, error) {
-	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots}, names: map[string][]string{}, users: map[spot]int{}, list: &list{dirs: lists}}
+	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots, git: git}, names: map[string][]string{}, users: map[spot]int{}, list: &list{dirs: lists}}
 	for _, root := range roots {
 		for _, name := range guardedNames {
 			if name != ".git" {
@@ -360,6 +360,9 @@ func (t *taking) mount(name string, kind confine.GuardKind) {
 
 // git guards a git folder, and those of its submodules and worktrees.
 func (t *taking) git(dir string, parts []gitPart) error {
+	if parts[0].folder { // of a worktree's own folder not all is mounted
+		t.repositories = append(t.repositories, t.path(dir))
+	}
 	for _, p := range parts {
 		if err := t.guard(filepath.Join(dir, p.name), p.always, p.make); err != nil {
 			return err

@@ -3,10 +3,7 @@
 package workspace
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,31 +12,30 @@ import (
 	"sync"
 )
 
-// tripwire looks after the repositories below the workspace that no mount
+// tripwire looks after the repositories in the workspace that no mount
 // protects: a command may have made them, or they are too many to know. What
 // a command changed in one that makes git run something is put back; what it
-// brought along in a new one is named.
+// brought along in a new one is named. Files outside git folders to which the
+// settings of a repository lead are the user's work, and only named too.
 type tripwire struct {
 	roots []string
+	git   string // a git folder besides; empty: there is none
 
 	mu      sync.Mutex
-	known   map[string]repository // by the path of the .git; nil before the first look
+	known   map[string]repository // by the path of the .git or bare folder; nil before the first look
 	mounted map[string]bool       // those that mounts protect
+	running int                   // commands
+	whole   bool                  // the last look reached every folder
 }
-
-// repository is what git obeys in a git folder: its files by name, with what
-// is in them. A .git that is a file has one file without a name.
-type repository map[string]string
 
 const (
 	// wireFolders is how many folders are looked into, the upper ones first.
 	wireFolders = 1000
-	// wireFile is how much of a file is kept, in bytes. Hooks and settings are
-	// shorter.
-	wireFile = 64 << 10
+	// wireRepositories is how many repositories are known.
+	wireRepositories = 2000
 )
 
-// set remembers how things are before the first command. mounted are the
+// set remembers how things are before a command. mounted are the
 // repositories that mounts protect from now on.
 func (t *tripwire) set(mounted []string) {
 	t.mu.Lock()
@@ -50,183 +46,157 @@ func (t *tripwire) set(mounted []string) {
 		}
 		t.mounted[path] = true
 	}
-	if t.known == nil {
-		t.known = t.look()
+	switch {
+	case t.known == nil:
+		t.known = t.look(nil)
+	case t.running == 0:
+		// What changed since the last command is the user's doing.
+		read := reading{t: t}
+		for path := range t.known {
+			t.known[path] = read.repository(path)
+		}
 	}
+	t.running++
 }
 
 // check compares, puts back, and tells.
 func (t *tripwire) check() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var notes []string
-	now := t.look()
+	t.running--
+	whole := t.whole
+	now := t.look(t.known)
+	var notes, fresh []string
 	for _, path := range slices.Sorted(maps.Keys(now)) {
+		r := now[path]
 		was, known := t.known[path]
 		if !known {
-			if why := now[path].active(); len(why) > 0 {
-				notes = append(notes, fmt.Sprintf("the new repository %s makes git run or obey: %s. Say so to the user before git is used there", path, strings.Join(why, ", ")))
+			if why := r.active(); len(why) > 0 {
+				fresh = append(fresh, fmt.Sprintf("the new repository %s makes git run or obey: %s. Say so to the user before git is used there", shown(path, 200), few(why)))
 			}
 			continue
 		}
-		if bad := now[path].worse(was); len(bad) > 0 {
-			notes = append(notes, putBack(path, was, bad))
-			now[path] = read(path)
+		if !t.mounted[path] {
+			if bad := r.worse(was); len(bad) > 0 {
+				notes = append(notes, putBack(path, was, bad))
+				r = (&reading{t: t}).repository(path)
+				now[path] = r
+			}
+		}
+		if led := changed(was.led, r.led); len(led) > 0 {
+			fresh = append(fresh, fmt.Sprintf("git would run or obey what was changed or made now, since settings of %s lead to it: %s. Say so to the user before git is used there", shown(path, 200), few(led)))
 		}
 	}
 	t.known = now
-	return notes
+	if whole && !t.whole {
+		fresh = append(fresh, fmt.Sprintf("there are more than %d folders now: repositories in the others were not looked for. Say so to the user before git is used in a new folder", wireFolders))
+	}
+	return append(notes, fresh...)
 }
 
-// look finds the repositories that no mount protects.
-func (t *tripwire) look() map[string]repository {
-	found := map[string]repository{}
-	queue := slices.Clone(t.roots)
-	for n := 0; n < len(queue) && n < wireFolders; n++ {
+// few is a list cut short, each of it too.
+func few(list []string) string {
+	const most = 8
+	var b strings.Builder
+	for i, item := range list {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(list)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(shown(item, 100))
+	}
+	return b.String()
+}
+
+// look finds repositories, and reads them. Those that were known come first,
+// so that nothing made meanwhile can hide what is done to them.
+func (t *tripwire) look(known map[string]repository) map[string]repository {
+	s := search{t: t, found: map[string]repository{}, read: reading{t: t}}
+	for path := range known {
+		if _, err := os.Lstat(path); err == nil {
+			s.add(path)
+		}
+	}
+	if t.git != "" {
+		s.add(t.git)
+	}
+	s.walk(t.roots, false)
+	t.whole = s.folders < wireFolders
+	return s.found
+}
+
+// in reports whether commands can have written what is at path.
+func (t *tripwire) in(path string) bool {
+	if t.git != "" {
+		if _, ok := below(t.git, path); ok {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.roots, func(root string) bool { _, ok := below(root, path); return ok })
+}
+
+// search is one look.
+type search struct {
+	t       *tripwire
+	found   map[string]repository
+	read    reading
+	folders int // looked into
+}
+
+// add reads a repository, those it leads to, and those it holds.
+func (s *search) add(path string) {
+	if _, ok := s.found[path]; ok || len(s.found) >= wireRepositories {
+		return
+	}
+	r := s.read.repository(path)
+	s.found[path] = r
+	for _, next := range r.next {
+		s.add(next)
+	}
+	s.walk([]string{filepath.Join(path, "modules"), filepath.Join(path, "worktrees")}, true)
+}
+
+// walk goes through folders. In a git folder those of submodules and worktrees
+// are looked for.
+func (s *search) walk(queue []string, inGit bool) {
+	for n := 0; n < len(queue) && s.folders < wireFolders; n++ {
 		dir := queue[n]
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		s.folders++
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue // gone, or closed to us
+		}
+		if isGitFolder(entries, inGit && n > 1) {
+			s.add(dir)
+			continue
 		}
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
 			switch {
 			case fold(e.Name()) == ".git":
-				if !t.mounted[path] {
-					found[path] = read(path)
-				}
+				s.add(path)
 			case e.IsDir():
 				queue = append(queue, path)
 			}
 		}
 	}
-	return found
 }
 
-// read reads what git obeys. Hooks that git brings as examples are none.
-func read(path string) repository {
-	r := repository{}
-	info, err := os.Lstat(path)
-	if err != nil {
-		return r
+// isGitFolder goes by what git does, but in a git folder does not ask for all
+// of it.
+func isGitFolder(entries []os.DirEntry, inGit bool) bool {
+	has := map[string]bool{}
+	for _, e := range entries {
+		has[fold(e.Name())] = true
 	}
-	if !info.IsDir() {
-		if above, err := openDir(filepath.Dir(path)); err == nil {
-			r[""] = content(above, filepath.Base(path))
-			above.Close()
-		}
-		return r
+	if inGit {
+		return has["head"] || has["config"] || has["commondir"] || has["hooks"]
 	}
-	root, err := openDir(path)
-	if err != nil {
-		return r
-	}
-	defer root.Close()
-	names := []string{"config", "config.worktree", "commondir", "info/attributes"}
-	if dir, _, err := openPlain(root, "hooks", os.O_RDONLY); err == nil {
-		hooks, _ := dir.ReadDir(wireFolders)
-		dir.Close()
-		for _, e := range hooks {
-			if !strings.HasSuffix(e.Name(), ".sample") {
-				names = append(names, "hooks/"+e.Name())
-			}
-		}
-	}
-	for _, name := range names {
-		if _, err := root.Lstat(name); err == nil {
-			r[name] = content(root, name)
-		}
-	}
-	return r
-}
-
-// content is the text of a file, or what stands for something else.
-func content(root *os.Root, name string) string {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return ""
-	}
-	if !info.Mode().IsRegular() {
-		target, _ := root.Readlink(name)
-		return info.Mode().Type().String() + target
-	}
-	f, _, err := openPlain(root, name, os.O_RDONLY)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, wireFile))
-	return string(text)
-}
-
-// active names what a repository makes git run or obey.
-func (r repository) active() []string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(r)) {
-		switch name {
-		case "config", "config.worktree":
-			list = append(list, strongSettings(r[name])...)
-		case "", "info/attributes":
-		default:
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// worse names the files whose change makes git run or obey something else
-// than before.
-func (r repository) worse(was repository) []string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(r)) {
-		text, had := was[name]
-		switch {
-		case had && text == r[name]:
-		case name == "config" || name == "config.worktree":
-			old := strongSettings(text)
-			if slices.ContainsFunc(strongSettings(r[name]), func(s string) bool { return !slices.Contains(old, s) }) {
-				list = append(list, name)
-			}
-		case name == "info/attributes" && strings.TrimSpace(r[name]) == "":
-		default:
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// putBack puts back files of a repository.
-func putBack(path string, was repository, names []string) string {
-	dir := path
-	if names[0] == "" {
-		dir, names = filepath.Dir(path), []string{filepath.Base(path)}
-		was = repository{names[0]: was[""]}
-	}
-	root, err := openDir(dir)
-	if err == nil {
-		for _, name := range names {
-			err = errors.Join(err, put(root, name, was))
-		}
-		root.Close()
-	}
-	what := fmt.Sprintf("%s of the repository %s", strings.Join(names, ", "), path)
-	if err != nil {
-		return fmt.Sprintf("%s was changed so that git would run something, and could not be put back: %v. Say so to the user before git is used there", what, err)
-	}
-	return what + " was changed so that git would run something, which the sandbox does not allow, so it was put back"
-}
-
-func put(root *os.Root, name string, was repository) error {
-	if err := root.RemoveAll(name); err != nil {
-		return err
-	}
-	text, had := was[name]
-	if !had {
-		return nil
-	}
-	mode := fs.FileMode(0o644)
-	if strings.HasPrefix(name, "hooks/") {
-		mode = 0o755
-	}
-	return root.WriteFile(name, []byte(text), mode)
+	return has["head"] && (has["objects"] && has["refs"] || has["commondir"])
 }
