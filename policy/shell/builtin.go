@@ -9,6 +9,9 @@ import (
 // builtin follows what changes the shell itself.
 func (j *judge) builtin(name string, argv []string, c context) (ok, bad *state, is bool) {
 	args := argv[1:]
+	if j.runs(name, args, c) {
+		return c.st, c.st, true
+	}
 	switch name {
 	case "cd", "pushd", "popd":
 		bad = c.st.clone()
@@ -45,6 +48,7 @@ func (j *judge) builtin(name string, argv []string, c context) (ok, bad *state, 
 		for _, a := range args {
 			if name, text, found := strings.Cut(a, "="); found {
 				c.st.set(name, &value{texts: []string{text}})
+				j.expanded(name, text, c)
 			}
 		}
 	case "eval":

@@ -113,6 +113,9 @@ func (j *judge) assign(a *syntax.Assign, c context) {
 		v.ifUnset, _ = j.assigned(a, c)
 	}
 	c.st.set(a.Name.Value, v)
+	for _, text := range v.texts {
+		j.expanded(a.Name.Value, text, c)
+	}
 }
 
 // assigned is what an assignment puts into a variable, and whether something
@@ -182,7 +185,7 @@ func (j *judge) run(argv []string, c context) (ok, bad *state) {
 		if name == unknown { // or nothing, or a wrapper
 			return j.run(argv[1:], c)
 		}
-	case strings.ContainsAny(name, "*?["):
+	case name != "[" && strings.ContainsAny(name, "*?["):
 		c.moving = true
 		for _, n := range names() {
 			if matches(path.Base(name), n) {

@@ -43,7 +43,7 @@ func (j *judge) danger(name string, args []string, c context) bool {
 	case "fd", "fdfind":
 		j.fd(args, c)
 	default:
-		return false
+		return j.partitions(name, args, c)
 	}
 	return true
 }
@@ -278,6 +278,7 @@ func (j *judge) git(args []string, c context) {
 		return
 	}
 	sub, args := args[0], args[1:]
+	j.gitRuns(sub, args, c)
 	what := ""
 	switch sub {
 	case "push":

@@ -368,6 +368,7 @@ func (j *judge) inside(n syntax.Node, c context) {
 	c.stdin = input{}
 	c.st = c.st.clone()
 	syntax.Walk(n, func(n syntax.Node) bool {
+		j.reads(n, c)
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			cc := c

@@ -28,6 +28,7 @@ func (j *judge) wrapped(w wrapping, args []string, c context) (ok, bad *state) {
 	for w.assigns && len(rest) > 0 && isAssign(rest[0]) {
 		name, val, _ := strings.Cut(rest[0], "=")
 		c.st.set(name, &value{texts: []string{val}})
+		j.expanded(name, val, c)
 		rest = rest[1:]
 	}
 	if !runs || len(rest) < w.skip {

@@ -1,0 +1,239 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What bash expands once more although it stands in quotes: arithmetic, with
+// the values of the variables in it, subscripts, names that builtins assign
+// to, prompts.
+
+// evaluated judges the commands in a text that bash expands.
+func (j *judge) evaluated(text string, c context) {
+	if !strings.Contains(text, "$(") && !strings.Contains(text, "`") {
+		return
+	}
+	const end = "END_OF_WHAT_IS_EXPANDED"
+	c.st, c.stdin = c.st.clone(), input{}
+	j.again(": <<"+end+"\n"+text+"\n"+end+"\n", c)
+}
+
+// reads judges what bash expands within a node that is no command.
+func (j *judge) reads(n syntax.Node, c context) {
+	switch n := n.(type) {
+	case *syntax.LetClause, *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop:
+		j.arithmetic(n, c)
+	case *syntax.Assign:
+		if n.Index != nil {
+			j.arithmetic(n.Index, c)
+		}
+	case *syntax.ParamExp:
+		if n.Index != nil {
+			j.arithmetic(n.Index, c)
+		}
+		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" && n.Param != nil {
+			j.each(c, func(x *expander) bool {
+				text := x.lookup(n.Param.Value).text
+				if strings.Contains(text, unknown) && !c.guess && !strings.HasPrefix(n.Param.Value, "PS") {
+					j.report(c, Ask, RuleUnclear, "it runs what is in "+n.Param.Value+", which is not known")
+				}
+				j.evaluated(text, x.c)
+				return true
+			})
+		}
+	case *syntax.UnaryTest:
+		if n.Op == syntax.TsVarSet {
+			j.arithmetic(n.X, c)
+		}
+	case *syntax.BinaryTest:
+		switch n.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			j.arithmetic(n.X, c)
+			j.arithmetic(n.Y, c)
+		}
+	case *syntax.DeclClause:
+		whole := slices.ContainsFunc(n.Args, func(a *syntax.Assign) bool {
+			return a.Naked && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "i")
+		})
+		for _, a := range n.Args {
+			if a.Value != nil && (whole || a.Naked) {
+				j.arithmetic(a.Value, c)
+			}
+		}
+	}
+}
+
+// arithmetic judges the words of an expression: quotes do not keep them from
+// being expanded, and variables that it names are evaluated too.
+func (j *judge) arithmetic(n syntax.Node, c context) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		w, is := n.(*syntax.Word)
+		if !is {
+			return true
+		}
+		name := w.Lit()
+		if len(w.Parts) == 1 && name != "" {
+			if v := c.st.vars[name]; v != nil {
+				for _, text := range v.texts {
+					j.evaluated(text, c)
+				}
+			}
+			return false
+		}
+		j.each(c, func(x *expander) bool {
+			j.evaluated(x.single(w), x.c)
+			return true
+		})
+		return true
+	})
+}
+
+// expanded judges the value of a variable that bash expands or runs on its
+// own.
+func (j *judge) expanded(name, text string, c context) {
+	switch name {
+	case "PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV":
+		j.evaluated(text, c)
+	case "PROMPT_COMMAND":
+		j.again(text, c)
+	}
+}
+
+// runs judges builtins that run a text, a command or what stands in a name.
+// It reports whether name is one of which nothing else is to be known.
+func (j *judge) runs(name string, args []string, c context) bool {
+	switch name {
+	case "let", "test", "[", "unset", "read", "printf", "declare", "typeset", "local", "export", "readonly":
+		for i, a := range args {
+			if name != "printf" || i == 1 && args[0] == "-v" {
+				j.evaluated(a, c)
+			}
+		}
+	case "mapfile", "readarray", "compgen", "complete":
+		for i, a := range args {
+			val := ""
+			if len(a) > 2 {
+				val = a[2:]
+			} else if i+1 < len(args) {
+				val = args[i+1]
+			}
+			switch {
+			case strings.HasPrefix(a, "-C"):
+				j.again(val, c)
+			case strings.HasPrefix(a, "-W"):
+				j.evaluated(val, c)
+			}
+		}
+	case "jobs":
+		if len(args) > 1 && args[0] == "-x" {
+			c.st = c.st.clone()
+			j.run(args[1:], c)
+		}
+	case "hash":
+		if len(args) > 2 && args[0] == "-p" {
+			src := quoted(args[1]) + ` "$@"`
+			if stmts, err := parse(src); err == nil && len(stmts) == 1 && !strings.ContainsAny(args[1], unknown+fetched+process+every) {
+				for _, n := range args[2:] {
+					c.st.define(n, &function{body: stmts[0], src: src})
+				}
+			} else {
+				j.report(c, Ask, RuleUnclear, "it gives a program another name")
+			}
+		}
+	default:
+		return false
+	}
+	return name == "let" || name == "test" || name == "[" || name == "compgen" || name == "complete" || name == "jobs" || name == "hash"
+}
+
+// gitRuns judges the commands that git is given to run.
+func (j *judge) gitRuns(sub string, args []string, c context) {
+	c.st = c.st.clone()
+	for i, a := range args {
+		name, val, has := strings.Cut(a, "=")
+		if !has && i+1 < len(args) {
+			val = args[i+1]
+		}
+		switch {
+		case sub == "submodule" && a == "foreach":
+			rest := args[i+1:]
+			for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+				rest = rest[1:]
+			}
+			j.again(strings.Join(rest, " "), c)
+			return
+		case sub == "bisect" && i == 0 && a == "run":
+			j.run(args[1:], c)
+			return
+		case sub == "rebase" && (name == "-x" || name == "--exec"),
+			sub == "difftool" && (name == "-x" || name == "--extcmd"),
+			sub == "filter-branch" && strings.HasSuffix(name, "-filter"),
+			sub == "rebase" && len(name) > 5 && strings.HasPrefix("--exec", name):
+			j.again(val, c)
+		case sub == "rebase" && strings.HasPrefix(a, "-x"):
+			j.again(a[2:], c)
+		case sub == "config" && strings.HasPrefix(val, "!"):
+			j.again(val[1:], c)
+		}
+	}
+}
+
+// partitions judges programs that lay out a disk anew. Many of them only show
+// it when asked to.
+func (j *judge) partitions(name string, args []string, c context) bool {
+	shows := func(options ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(options, a) })
+	}
+	only := false
+	switch name {
+	case "fdisk", "cfdisk":
+		only = shows("-l", "--list", "-x", "--list-details", "-s", "--getsz")
+	case "sfdisk":
+		only = shows("-l", "--list", "-d", "--dump", "-J", "--json", "-s", "--show-size", "-V", "--verify", "-F", "--list-free", "-T", "--list-types", "-n", "--no-act")
+	case "gdisk":
+		only = shows("-l")
+	case "sgdisk":
+		only = !slices.ContainsFunc(args, func(a string) bool {
+			name, _, _ := strings.Cut(a, "=")
+			switch name {
+			case "-p", "--print", "-i", "--info", "-v", "--verify", "-O", "--print-mbr", "-b", "--backup", "-L", "--list-types", "-E", "-F", "-f", "-D", "-P", "--pretend":
+				return false
+			}
+			return strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "-i") && !strings.HasPrefix(a, "-b")
+		}) || shows("-P", "--pretend")
+	case "parted":
+		only = !slices.ContainsFunc(args, func(a string) bool {
+			switch a {
+			case "mklabel", "mktable", "mkpart", "rm", "resizepart", "rescue", "name", "set", "toggle", "disk_set", "disk_toggle", "type", "mkfs", "mkpartfs", "cp", "move", "resize":
+				return true
+			}
+			return false
+		})
+	case "cryptsetup":
+		only = !shows("luksFormat", "luksErase", "erase", "reencrypt", "luksHeaderRestore", "format", "create", "luksKillSlot")
+	case "mdadm":
+		only = !shows("--create", "-C", "--zero-superblock")
+	case "badblocks":
+		only = !shows("-w", "-n")
+	case "nvme":
+		only = !shows("format", "sanitize", "write", "write-zeroes")
+	case "hdparm":
+		only = !slices.ContainsFunc(args, func(a string) bool {
+			return strings.HasPrefix(a, "--security-erase") || strings.HasPrefix(a, "--trim") || a == "--write-sector"
+		})
+	case "pvcreate", "pvremove", "vgcreate", "lvremove", "zpool":
+		only = name == "zpool" && !shows("create", "add", "replace", "labelclear", "attach") || shows("-t", "--test", "-n")
+	default:
+		return false
+	}
+	if only || onlyHelp(args) {
+		return true
+	}
+	for _, a := range args {
+		j.written(a, c)
+	}
+	return true
+}
