@@ -107,6 +107,9 @@ type guards struct {
 	users map[spot]int // of each stand-in
 
 	abandoned bool // nothing is made or removed any more
+
+	inner map[spot]bool   // git folders in others that were mounted before
+	said  map[string]bool // notes
 }
 
 // newGuards looks after the folders roots, the first of which is the
@@ -176,7 +179,7 @@ func (g *guards) take() (mounts []confine.Guard, closed []string, release func()
 	}
 	defer unlock()
 	g.clear(left)
-	t := &taking{guards: g, pinned: map[spot]bool{}, bars: map[spot]bool{}, shut: map[spot]bool{}}
+	t := &taking{guards: g, pinned: map[spot]bool{}, bars: map[spot]bool{}, shut: map[spot]bool{}, guarded: map[spot]bool{}}
 	for _, t.root = range g.roots {
 		if err := t.all(); err != nil {
 			return nil, nil, nil, fmt.Errorf("protect files in %s: %w", t.root, err)
@@ -189,9 +192,10 @@ func (g *guards) take() (mounts []confine.Guard, closed []string, release func()
 	if g.links {
 		t.repositories = nil
 	}
+	g.inner = t.guarded
 	g.wire.set(t.repositories)
 	mounts, closed = t.view()
-	return mounts, closed, func() []string { return append(g.release(t.standIns), g.wire.check()...) }, nil
+	return mounts, closed, func() []string { return slices.Concat(t.notes, g.release(t.standIns), g.wire.check()) }, nil
 }
 
 func (g *guards) release(standIns []spot) []string {
@@ -322,6 +326,9 @@ type taking struct {
 	missing  []missing
 
 	repositories []string // that are mounted
+	folders      int      // looked into for more of them
+	guarded      map[spot]bool
+	notes        []string
 }
 
 func (t *taking) all() error {
@@ -372,39 +379,6 @@ func (t *taking) git(dir string, parts []gitPart) error {
 		return err
 	}
 	return t.below(filepath.Join(dir, "modules"), gitParts)
-}
-
-// below guards the git folders in a folder. The name of a submodule may have
-// several parts.
-func (t *taking) below(dir string, parts []gitPart) error {
-	entries, err := os.ReadDir(t.path(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		if t.ours(dir) {
-			t.shut[spot{t.root, dir}] = true
-		}
-		_, err = t.pin(dir)
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		name := filepath.Join(dir, e.Name())
-		if _, err := os.Lstat(t.path(filepath.Join(name, "HEAD"))); err != nil {
-			err = t.below(name, parts)
-		} else {
-			err = t.git(name, parts)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (p gitPart) make(path string) error {
@@ -458,9 +432,15 @@ func (t *taking) pin(dir string) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if t.pinned[here] = there; there {
+	if there && t.blocked(dir) {
+		// Nothing can be below it, as long as it stays.
+		t.tell(t.path(dir) + " is no folder, so that what would be protected in it is not there")
+		t.mount(dir, confine.ReadOnly)
+		there = false
+	} else if there {
 		t.mount(dir, confine.Pinned)
 	}
+	t.pinned[here] = there
 	return there, nil
 }
 
