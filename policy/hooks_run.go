@@ -166,11 +166,14 @@ func (h *Hooks) run(ctx context.Context, hook HookCommand, payload []byte) hookR
 }
 
 // read takes what a hook has printed: a JSON object is its answer, anything
-// else is text.
+// else is text. A byte order mark counts for nothing.
 func (r *hookResult) read(data []byte) error {
-	data = bytes.TrimSpace(data)
+	data = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff")))
 	if !bytes.HasPrefix(data, []byte("{")) {
 		r.text = strings.ToValidUTF8(string(data), "\ufffd")
+		if r.hook.Event.guards() {
+			return r.behind(data)
+		}
 		return nil
 	}
 	if err := oneloop.CheckObject(data); err != nil {

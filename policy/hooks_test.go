@@ -517,3 +517,56 @@ func TestAHookCanHaveTheUserAsked(t *testing.T) {
 		}
 	}
 }
+
+// A hook that prints a line too much guards all the same; one that shows what
+// it was given does not say yes.
+func TestAnAnswerBehindOtherTextCountsWhereItIsNoYes(t *testing.T) {
+	const no, yes = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"not this"}}`, `{"hookSpecificOutput":{"permissionDecision":"allow"}}`
+	for printed, says := range map[string]string{
+		"\ufeff" + no:                        "not this",
+		"starting\n" + no:                    "not this",
+		"\ufeffstarting\n  " + no + "\ndone": "not this",
+		"{not json\n" + no:                   "not this",
+		"x\n{\"level\":\"info\"}\n" + no:     "not this",
+		"x\n" + yes + "\n" + no + "\n" + yes: "not this",
+		"x\n{\n  \"decision\": \"block\",\n  \"reason\": \"not this\"\n}": "not this",
+		"x\n{\"continue\":false,\"stopReason\":\"not this\"}":             "not this",
+		"x\n{\"decision\":\"block\"":                                      "no answer",
+		"x\n{\"decision\":\"perhaps\"}":                                   "perhaps",
+	} {
+		if strings.HasPrefix(printed, "{not") { // an answer that is broken: a failure, which is a no
+			says = "no answer"
+		}
+		h := newHooked(t, one("PreToolUse", "Bash", "printf %s "+quote(printed)))
+		if ran, r, _ := h.call("ls"); len(ran) > 0 || !strings.Contains(r.Text(), says) && !strings.Contains(printed, "continue") {
+			t.Errorf("%q: ran %q, answer %q", printed, ran, r.Text())
+		}
+	}
+	for _, printed := range []string{"x\n" + yes, "x\n{\"level\":\"info\"}", "just text", "x\n{ braces", `x {"decision":"block"}`} {
+		h := newHooked(t, one("PreToolUse", "Bash", "printf %s "+quote(printed)))
+		if ran, r, _ := h.call("ls"); len(ran) != 1 || r.IsError {
+			t.Errorf("%q: ran %q, answer %q", printed, ran, r.Text())
+		}
+	}
+	h := newHooked(t, one("PermissionRequest", "Bash", "printf %s "+quote("x\n"+`{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}`)))
+	asked := false
+	ask := h.Ask(func(context.Context, oneloop.Question) (oneloop.Answer, error) {
+		asked = true
+		return oneloop.Answer{}, nil
+	})
+	q := oneloop.Question{Kind: "tool", Call: &oneloop.ToolUse{ID: "t1", Name: "Bash", Input: json.RawMessage(command("ls"))}}
+	if a, err := ask(t.Context(), q); err != nil || !asked || a.Allow {
+		t.Errorf("a yes behind other text is taken: %+v, %v", a, err)
+	}
+	h = newHooked(t, one("UserPromptSubmit", "", "printf %s "+quote("x\n"+`{"decision":"block","reason":"not this"}`)))
+	if err := h.BeforePrompt(t.Context(), oneloop.UserText("hello")); !blocked(err, "not this") {
+		t.Errorf("a no behind other text is not heard: %v", err)
+	}
+	h = newHooked(t, one("PostToolUse", "Bash", "printf %s "+quote("x\n"+`{"decision":"perhaps"}`)))
+	if ran, r, _ := h.call("ls"); len(ran) != 1 || r.IsError {
+		t.Errorf("after a call: ran %q, answer %q", ran, r.Text())
+	}
+}
+
+// quote is a word for bash.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
