@@ -39,7 +39,7 @@ func TestSandboxProtectsSubmodulesThatWereThereBeforeAllOthers(t *testing.T) {
 		t.Errorf("%s", notes)
 	}
 	prepare(t, w, "rm -rf .git/modules/e .git/modules/d")
-	if notes := told(t, w, "printf '[core]\n fsmonitor = evil\n' > .git/modules/m149/config"); !strings.Contains(notes, "config of the repository") {
+	if notes := told(t, w, "printf '[core]\n fsmonitor = evil\n' > .git/modules/m99/config"); !strings.Contains(notes, "config of the repository") {
 		t.Errorf("one that is not mounted: %s", notes)
 	}
 }
