@@ -30,3 +30,8 @@ func NameTemp(name func() string, alwaysNamed bool) func() {
 	}
 	return func() { withoutName, tempName = flag, names }
 }
+
+// ConfinedEnv is what commands in a sandbox get of an environment.
+func ConfinedEnv(env, keep []string) []string { return confinedEnv(env, keep, "/cache") }
+
+var NamedPaths = namedPaths

@@ -14,6 +14,14 @@ var (
 	// guardedNames are protected wherever they are a component of a path.
 	guardedNames = []string{".git", ".oneloop", ".claude", ".mcp.json", ".vscode", ".idea", ".envrc", ".gitmodules"}
 
+	// guardedToo are as well. Fewer people have them, and keeping a name from
+	// being made costs each command in a sandbox some of its time: there they
+	// are protected where they exist, and named where they are new.
+	guardedToo = []string{".cursor", ".zed", ".devcontainer", ".gemini", ".codex", ".kiro", ".roo", ".windsurf", ".exrc", "opencode.json"}
+
+	// guardedEnd is that of further names of this kind.
+	guardedEnd = ".code-workspace"
+
 	// guardedInGit are what commands in a sandbox may not write in a git
 	// folder, which they must else be able to. A slash at the end marks a
 	// folder.
@@ -40,8 +48,13 @@ var (
 // do not either; see [Info.Protected].
 func Protected(rel string) bool {
 	return slices.ContainsFunc(components(rel), func(name string) bool {
-		return slices.Contains(guardedNames, name)
+		return slices.Contains(guardedNames, name) || guardedIfThere(name)
 	})
+}
+
+// guardedIfThere reports whether a folded name is of guardedToo, or ends so.
+func guardedIfThere(name string) bool {
+	return slices.Contains(guardedToo, name) || strings.HasSuffix(name, guardedEnd)
 }
 
 // Protected reports whether what is written at path, as [Files.Resolve] gives

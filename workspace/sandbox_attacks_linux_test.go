@@ -178,6 +178,9 @@ func newField(t *testing.T, kit string) *field {
 	if err := os.CopyFS(base, os.DirFS(kit)); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"opencode.json", "my.code-workspace"} {
+		f.write("ws/"+name, "{}")
+	}
 	f.agent = exec.Command("sleep", "9999")
 	f.agent.Env = []string{"ANTHROPIC_API_KEY=SECRETENV", "PATH=" + os.Getenv("PATH")}
 	if err := f.agent.Start(); err != nil {

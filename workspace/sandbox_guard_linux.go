@@ -195,7 +195,7 @@ func (g *guards) take() (mounts []confine.Guard, closed []string, release func()
 	g.inner = t.guarded
 	g.wire.set(t.repositories)
 	mounts, closed = t.view()
-	return mounts, closed, func() []string { return slices.Concat(t.notes, g.release(t.standIns), g.wire.check()) }, nil
+	return mounts, closed, func() []string { return slices.Concat(t.notes, g.release(t.standIns), t.fresh(), g.wire.check()) }, nil
 }
 
 func (g *guards) release(standIns []spot) []string {
@@ -324,6 +324,7 @@ type taking struct {
 	shut     map[spot]bool // folders to be mounted read-only
 	standIns []spot
 	missing  []missing
+	there    []string // see obeyed
 
 	repositories []string // that are mounted
 	folders      int      // looked into for more of them
@@ -347,6 +348,9 @@ func (t *taking) all() error {
 		if err := t.guard(name, true, makeSocket); err != nil {
 			return err
 		}
+	}
+	if err := t.guardObeyed(); err != nil {
+		return err
 	}
 	// What is hidden must be found where it is by the next command.
 	for _, dir := range t.above[t.root] {

@@ -130,6 +130,12 @@ func (w *SandboxWorkspace) plan(env []string) error {
 		}
 		p.Hide = append(p.Hide, abs)
 	}
+	for _, path := range namedPaths(env, w.opts.Keep) {
+		// What is in the workspace is there to be worked with.
+		if actual, err := realPath(path); err != nil || !slices.ContainsFunc(p.Write, func(dir string) bool { _, in := below(dir, actual); return in }) {
+			p.Hide = append(p.Hide, path)
+		}
+	}
 	if w.opts.Tmp != "" {
 		actual, err := realPath(w.opts.Tmp)
 		if err != nil {
