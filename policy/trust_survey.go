@@ -116,7 +116,7 @@ func readPlain(name string) ([]byte, error) {
 	if info.Size() > mostBytes {
 		return nil, errors.New("it is larger than 1 MiB")
 	}
-	f, err := os.Open(name)
+	f, err := openPlain(name)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +126,12 @@ func readPlain(name string) ([]byte, error) {
 		err = errors.New("it is larger than 1 MiB")
 	}
 	return data, err
+}
+
+// openPlain waits for nothing, also where a pipe took the place of a file
+// that was looked at before.
+func openPlain(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // treeSum gives one sum for all that is in a folder and the names at its top.
@@ -189,7 +195,7 @@ func addFile(all hash.Hash, at, rel string, e fs.DirEntry, budget *int64) error 
 		fmt.Fprintln(all, info.ModTime().UnixNano())
 		return nil
 	}
-	f, err := os.Open(at)
+	f, err := openPlain(at)
 	if err != nil {
 		return err
 	}

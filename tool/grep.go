@@ -155,7 +155,7 @@ func runGrep(ctx context.Context, ws workspace.Workspace, opts GrepOptions, in g
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, opts.Timeout, errSearchTime)
 	defer cancel()
-	f, err := search(ctx, ws, t, q, opts.Plain)
+	f, err := search(ctx, ws, t, q, opts)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSearchTime):
 		f.note("incomplete: it was stopped after %v; give a path, a glob or a type", opts.Timeout)
@@ -168,11 +168,15 @@ func runGrep(ctx context.Context, ws workspace.Workspace, opts GrepOptions, in g
 }
 
 // search lets rg do it where it can.
-func search(ctx context.Context, ws workspace.Workspace, t *tree, q *query, plain bool) (*finds, error) {
+func search(ctx context.Context, ws workspace.Workspace, t *tree, q *query, opts GrepOptions) (*finds, error) {
 	// Where files are withheld, rg is not to read them: whether something is
 	// found in them would tell what is there.
-	if t.withheld == nil && (q.re == nil || !plain && !t.file && !q.Multiline) {
-		f, err := ripgrep(ctx, ws, t, q)
+	if t.withheld == nil && (q.re == nil || !opts.Plain && !t.file && !q.Multiline) {
+		silence := opts.Timeout
+		if q.re != nil { // it can be searched for here
+			silence /= 6
+		}
+		f, err := ripgrep(ctx, ws, t, q, silence)
 		if err == nil || ctx.Err() != nil {
 			return f, nil
 		}

@@ -10,21 +10,25 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"oneloop/workspace"
 )
 
 // ripgrep lets rg search. With an error nothing is known of the files, and
-// the search is to be done otherwise: there is no rg, or it does not take the
-// expression.
-func ripgrep(ctx context.Context, ws workspace.Workspace, t *tree, q *query) (*finds, error) {
+// the search is to be done otherwise: there is no rg, it does not take the
+// expression, or said nothing for so long that it may wait for ever, as it does
+// for an ignore file that is a pipe.
+func ripgrep(ctx context.Context, ws workspace.Workspace, t *tree, q *query, silence time.Duration) (*finds, error) {
 	f := &finds{}
 	if t.file || q.Multiline {
 		return f, errors.New("not for rg")
 	}
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := &rgOutput{t: t, q: q, finds: f, stop: cancel}
+	out := &rgOutput{t: t, q: q, finds: f, stop: cancel, silence: silence}
+	out.quiet = time.AfterFunc(silence, cancel)
+	defer out.quiet.Stop()
 	p, err := ws.Start(stop, workspace.Cmd{Argv: rgArgs(q), Dir: filepath.Join(t.base, filepath.FromSlash(t.start)), Output: out})
 	if err != nil {
 		return f, err
@@ -125,9 +129,13 @@ type rgOutput struct {
 	rest  []byte // not read yet; at the end, what rg has to say
 	now   find   // the file whose lines come
 	lost  bool   // they are not wanted
+
+	silence time.Duration
+	quiet   *time.Timer // ends rg after silence
 }
 
 func (o *rgOutput) Write(p []byte) (int, error) {
+	o.quiet.Reset(o.silence)
 	o.rest = append(o.rest, p...)
 	for {
 		var n int

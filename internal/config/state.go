@@ -2,11 +2,13 @@ package config
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 )
 
 // findState sees whether the state folder can be written, or made. If not, the
@@ -122,7 +124,13 @@ func readRegular(path string) ([]byte, fs.FileInfo, error) {
 	if info.Size() > maxFile {
 		return nil, nil, errors.New("it is larger than 1 MiB")
 	}
-	data, err := os.ReadFile(path)
+	// Without waiting, in case that a pipe took its place.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	return data, info, err
 }
 
