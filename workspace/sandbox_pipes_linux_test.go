@@ -54,7 +54,7 @@ func TestSandboxOpensAFolderWithPipesForGitFiles(t *testing.T) {
 func TestSandboxTellsLittleAndNothingHidden(t *testing.T) {
 	w := sandbox(t, workspace.SandboxOptions{})
 	_, exit := bash(t, w, 30*time.Second, `for i in $(seq 1 100); do mkdir -p r$i/.git; { echo "[x]"; printf 'y = '; head -c 65000 /dev/zero | tr '\0' a; } > r$i/.git/config; done
-mkdir -p a/.git; printf '[x]\n y = \033]52;c;x\007 \342\200\256 \n' > a/.git/config`)
+mkdir -p a/.git; printf '[x]\n y = "\033]52;c;x\007 \342\200\256"\n' > a/.git/config`)
 	notes := strings.Join(exit.Notes, "")
 	if len(notes) > 4<<10 || len(exit.Notes) < 3 || !strings.Contains(notes, "left out") || !strings.Contains(notes, `\u202e`) || !strings.Contains(notes, `x.y=`) {
 		t.Errorf("%d bytes: %.600q", len(notes), notes)

@@ -84,7 +84,7 @@ func (t *tripwire) check() []string {
 			}
 		}
 		if led := changed(was.led, r.led); len(led) > 0 {
-			fresh = append(fresh, fmt.Sprintf("git would run or obey what was changed or made now, since settings of %s lead to it: %s. Say so to the user before git is used there", shown(path, 200), few(led)))
+			fresh = append(fresh, fmt.Sprintf("git would run or obey what was changed or made now, since settings of %s lead to it: %s. Say so to the user before git is used there", shown(path, 200), few(t.short(led))))
 		}
 	}
 	t.known = now
@@ -92,6 +92,19 @@ func (t *tripwire) check() []string {
 		fresh = append(fresh, fmt.Sprintf("there are more than %d folders now: repositories in the others were not looked for. Say so to the user before git is used in a new folder", wireFolders))
 	}
 	return append(notes, fresh...)
+}
+
+// short gives paths from the folder they are in.
+func (t *tripwire) short(paths []string) []string {
+	for i, path := range paths {
+		for _, root := range t.roots {
+			if rel, ok := below(root, path); ok {
+				paths[i] = rel
+				break
+			}
+		}
+	}
+	return paths
 }
 
 // few is a list cut short, each of it too.
