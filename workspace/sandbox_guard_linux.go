@@ -195,7 +195,10 @@ func (g *guards) take() (mounts []confine.Guard, closed []string, release func()
 	g.inner = t.guarded
 	g.wire.set(t.repositories)
 	mounts, closed = t.view()
-	return mounts, closed, func() []string { return slices.Concat(t.notes, g.release(t.standIns), t.fresh(), g.wire.check()) }, nil
+	held := hold(mounts)
+	return mounts, closed, func() []string {
+		return slices.Concat(t.notes, replaced(held), g.release(t.standIns), t.fresh(), g.wire.check())
+	}, nil
 }
 
 func (g *guards) release(standIns []spot) []string {
