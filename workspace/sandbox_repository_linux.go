@@ -288,9 +288,7 @@ func (r repository) active() []string {
 			}
 		case "info/attributes":
 		default:
-			if w.runs() {
-				list = append(list, name)
-			}
+			list = append(list, name)
 		}
 	}
 	return list
@@ -319,13 +317,10 @@ func (r repository) worse(was repository) []string {
 		hook := strings.HasPrefix(name, "hooks/")
 		switch {
 		case had && w.same(old) && (!hook || old.runs() || !w.runs()):
-		case hook && !w.runs():
 		case (name == "config" || name == "config.worktree") && w.mode.IsRegular():
 			if w.stronger(old, name) {
 				list = append(list, name)
 			}
-		case name == "" && !had && len(r.next) > 0:
-			// Where it leads now is looked at.
 		case name == "info/attributes" && w.mode.IsRegular() && w.stamp == "" && strings.TrimSpace(w.text) == "":
 		default:
 			list = append(list, name)
