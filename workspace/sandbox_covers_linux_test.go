@@ -202,38 +202,56 @@ func TestSandboxNamesSettingsOfEditorsThatAreNew(t *testing.T) {
 }
 
 func TestSandboxTellsWhatWasReplacedUnderACommand(t *testing.T) {
-	inNamespaces(t, func(t *testing.T, backend string) {
-		w := sandbox(t, workspace.SandboxOptions{Backend: backend})
-		root := w.Describe().Root
-		bash(t, w, 30*time.Second, "git init -q .")
-		place(t, root+"/.envrc", "mine")
-		p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"bash", "-c", "echo x >> .git/config; echo x > .envrc; touch up; until [ -e go ]; do sleep 0.01; done; echo '#' >> .git/config"}})
+	for _, added := range []string{"#", "[core]\n\tfsmonitor = ./x"} {
+		inNamespaces(t, func(t *testing.T, backend string) { replacedUnder(t, backend, added) })
+	}
+}
+
+// replacedUnder has a command add something to the settings of git once the
+// user has replaced them.
+func replacedUnder(t *testing.T, backend, added string) {
+	w := sandbox(t, workspace.SandboxOptions{Backend: backend})
+	root := w.Describe().Root
+	bash(t, w, 30*time.Second, "git init -q .")
+	place(t, root+"/.envrc", "mine")
+	p, err := w.Start(t.Context(), workspace.Cmd{Argv: []string{"bash", "-c", "echo x >> .git/config; echo x > .envrc; touch up; until [ -e go ]; do sleep 0.01; done; echo '" + added + "' >> .git/config"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the command", func() bool { _, err := os.Lstat(root + "/up"); return err == nil })
+	text, err := os.ReadFile(root + "/.git/config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place(t, root+"/.git/config.lock", string(text)+"[user]\n\tname = zed\n")
+	if err := os.Rename(root+"/.git/config.lock", root+"/.git/config"); err != nil {
+		t.Fatal(err)
+	}
+	place(t, root+"/.envrc", "mine too") // the same file
+	place(t, root+"/go", "")
+	exit, err := p.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(exit.Notes, "\n"); !strings.Contains(notes, "while this command ran, after which the command could change it: "+root+"/.git/config. Say") {
+		t.Errorf("it says %q", exit.Notes)
+	}
+	now, err := os.ReadFile(root + "/.git/config")
+	if err != nil || strings.Contains(string(now), "fsmonitor") {
+		t.Errorf("git would run %s, %v", now, err)
+	}
+	kept, _ := filepath.Glob(root + "/.git/config?*")
+	for _, path := range kept {
+		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		until(t, "the command", func() bool { _, err := os.Lstat(root + "/up"); return err == nil })
-		text, err := os.ReadFile(root + "/.git/config")
-		if err != nil {
-			t.Fatal(err)
-		}
-		place(t, root+"/.git/config.lock", string(text)+"[user]\n\tname = zed\n")
-		if err := os.Rename(root+"/.git/config.lock", root+"/.git/config"); err != nil {
-			t.Fatal(err)
-		}
-		place(t, root+"/.envrc", "mine too") // the same file
-		place(t, root+"/go", "")
-		exit, err := p.Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if notes := strings.Join(exit.Notes, "\n"); !strings.Contains(notes, "while this command ran, after which the command could change it: "+root+"/.git/config. Say") {
-			t.Errorf("it says %q", exit.Notes)
-		}
-		if text, err := os.ReadFile(root + "/.git/config"); !strings.Contains(string(text), "zed") {
-			t.Errorf("the user's change is gone: %s, %v", text, err)
-		}
-		if _, exit := bash(t, w, 30*time.Second, "true"); len(exit.Notes) > 0 {
-			t.Errorf("afterwards it says %q", exit.Notes)
-		}
-	})
+		now = append(now, text...)
+	}
+	if !strings.Contains(string(now), "zed") {
+		t.Errorf("the user's change is gone: %s %q", now, kept)
+	}
+	if _, exit := bash(t, w, 30*time.Second, "true"); len(exit.Notes) > 0 {
+		t.Errorf("afterwards it says %q", exit.Notes)
+	}
 }

@@ -197,7 +197,9 @@ func (g *guards) take() (mounts []confine.Guard, closed []string, release func()
 	mounts, closed = t.view()
 	held := hold(mounts)
 	return mounts, closed, func() []string {
-		return slices.Concat(t.notes, replaced(held), g.release(t.standIns), t.fresh(), g.wire.check())
+		gone := replaced(held)
+		g.wire.unprotected(gone)
+		return slices.Concat(t.notes, tellReplaced(gone), g.release(t.standIns), t.fresh(), g.wire.check())
 	}, nil
 }
 

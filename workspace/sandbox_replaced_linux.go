@@ -13,8 +13,9 @@ import (
 
 // What is mounted read-only over itself is protected as long as nobody outside
 // puts another file in its place, as git and editors do: with the old one goes
-// what was mounted. A command that still runs can change the new one then. What
-// it has not made itself is not taken back from the user, but told.
+// what was mounted. A command that still runs can change the new one then, and
+// who did what to it cannot be told. It is named; where git would now run
+// something it is put back, with what was there kept beside it.
 
 // held is what a protected file was when it was mounted.
 type held struct {
@@ -52,16 +53,34 @@ func hold(mounts []confine.Guard) (list []held) {
 	return list
 }
 
-// replaced names what is another file now.
-func replaced(list []held) (notes []string) {
-	var names []string
+// replaced gives what is another file now.
+func replaced(list []held) (paths []string) {
 	for _, h := range list {
 		if now, ok := birthOf(h.path); ok && now != h.what {
-			names = append(names, h.path)
+			paths = append(paths, h.path)
 		}
 	}
-	if len(names) == 0 {
+	return paths
+}
+
+// tellReplaced is for whoever started the command.
+func tellReplaced(paths []string) []string {
+	if len(paths) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("replaced by another program while this command ran, after which the command could change it: %s. Say so to the user before it is used", few(names))}
+	return []string{fmt.Sprintf("replaced by another program while this command ran, after which the command could change it: %s. Say so to the user before it is used", few(paths))}
+}
+
+// unprotected has the repositories looked at in which these files are: no
+// mount protects them any more.
+func (t *tripwire) unprotected(paths []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, path := range paths {
+		for repository := range t.mounted {
+			if _, in := below(repository, path); in {
+				delete(t.mounted, repository)
+			}
+		}
+	}
 }
