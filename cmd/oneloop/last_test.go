@@ -62,14 +62,12 @@ func TestLastThingsAreDoneAsFarAsThereIsTime(t *testing.T) {
 	l.add(func() { said <- "needless" })()
 	l.add(func() { said <- "second" })
 	l.do()
-	close(said)
-	if did := slices.Collect(func(yield func(string) bool) {
-		for s := range said {
-			if !yield(s) {
-				return
-			}
-		}
-	}); !slices.Equal(did, []string{"second", "first"}) {
+	if did := []string{<-said, <-said}; !slices.Equal(did, []string{"second", "first"}) {
 		t.Errorf("it did %q", did)
+	}
+	select {
+	case more := <-said:
+		t.Errorf("it did the %s thing, too", more)
+	default:
 	}
 }
