@@ -68,7 +68,7 @@ func tellReplaced(paths []string) []string {
 	if len(paths) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("replaced by another program while this command ran, after which the command could change it: %s. Say so to the user before it is used", few(paths))}
+	return []string{fmt.Sprintf("replaced by another program while this command ran, after which the command could change it: %s. Say so to the user before it is used", few(paths, 200))}
 }
 
 // unprotected has the repositories looked at in which these files are: no

@@ -347,7 +347,7 @@ func putBack(path string, was repository, names []string) string {
 		}
 		root.Close()
 	}
-	what := fmt.Sprintf("%s of the repository %s", few(names), shown(path, 200))
+	what := fmt.Sprintf("%s of the repository %s", few(names, 100), shown(path, 200))
 	if err != nil {
 		return fmt.Sprintf("%s was changed so that git would run something, and could not be put back: %v. Say so to the user before git is used there", what, err)
 	}

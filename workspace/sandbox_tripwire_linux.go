@@ -72,7 +72,7 @@ func (t *tripwire) check() []string {
 		was, known := t.known[path]
 		if !known {
 			if why := r.active(); len(why) > 0 {
-				fresh = append(fresh, fmt.Sprintf("the new repository %s makes git run or obey: %s. Say so to the user before git is used there", shown(path, 200), few(why)))
+				fresh = append(fresh, fmt.Sprintf("the new repository %s makes git run or obey: %s. Say so to the user before git is used there", shown(path, 200), few(why, 100)))
 			}
 			continue
 		}
@@ -84,7 +84,7 @@ func (t *tripwire) check() []string {
 			}
 		}
 		if led := changed(was.led, r.led); len(led) > 0 {
-			fresh = append(fresh, fmt.Sprintf("git would run or obey what was changed or made now, since settings of %s lead to it: %s. Say so to the user before git is used there", shown(path, 200), few(t.short(led))))
+			fresh = append(fresh, fmt.Sprintf("git would run or obey what was changed or made now, since settings of %s lead to it: %s. Say so to the user before git is used there", shown(path, 200), few(t.short(led), 100)))
 		}
 	}
 	t.known = now
@@ -107,8 +107,8 @@ func (t *tripwire) short(paths []string) []string {
 	return paths
 }
 
-// few is a list cut short, each of it too.
-func few(list []string) string {
+// few is a list cut short, each of it to so many bytes.
+func few(list []string, each int) string {
 	const most = 8
 	var b strings.Builder
 	for i, item := range list {
@@ -119,7 +119,7 @@ func few(list []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(shown(item, 100))
+		b.WriteString(shown(item, each))
 	}
 	return b.String()
 }
