@@ -38,3 +38,5 @@ func NewTmp() (path string, remove func() error, err error) {
 }
 
 var ClearTmp = clearTmp
+
+var GoValue = goValue

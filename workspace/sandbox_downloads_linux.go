@@ -69,8 +69,8 @@ func goBuilds(env []string) string {
 	return filepath.Join(dirOr(env, "XDG_CACHE_HOME", filepath.Join(envValue(env, "HOME"), ".cache")), "go-build")
 }
 
-// goValue is a setting of the go command: of the environment, or of the file
-// that "go env -w" writes.
+// goValue is a setting of the go command: of the environment, of the file that
+// "go env -w" writes, or of the one that came with the command.
 func goValue(env []string, key string) string {
 	if v := envValue(env, key); v != "" {
 		return v
@@ -79,10 +79,33 @@ func goValue(env []string, key string) string {
 	if name == "" {
 		name = filepath.Join(dirOr(env, "XDG_CONFIG_HOME", filepath.Join(envValue(env, "HOME"), ".config")), "go", "env")
 	}
-	if !filepath.IsAbs(name) { // "off"
+	for _, file := range []string{name, goShipped(env)} {
+		if v := lineValue(file, key); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// goShipped is the file of defaults of the first go command on PATH; "" where
+// there is none.
+func goShipped(env []string) string {
+	for _, dir := range filepath.SplitList(envValue(env, "PATH")) {
+		if path, ok := executable(filepath.Join(dir, "go")); ok && filepath.IsAbs(dir) {
+			if actual, err := filepath.EvalSymlinks(path); err == nil {
+				return filepath.Join(filepath.Dir(filepath.Dir(actual)), "go.env")
+			}
+		}
+	}
+	return ""
+}
+
+// lineValue finds KEY=VALUE in a file; "" where it is not, or the file is none.
+func lineValue(file, key string) string {
+	if !filepath.IsAbs(file) { // "off"
 		return ""
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(file)
 	if err != nil {
 		return ""
 	}
@@ -148,11 +171,9 @@ func elsewhere(env []string, list []store, layered []string, cache string) (vars
 		if s.name != "go-mod" || s.path == "" {
 			continue
 		}
-		proxy := goValue(env, "GOPROXY")
-		if proxy == "" {
-			proxy = "https://proxy.golang.org,direct"
+		if proxy := goValue(env, "GOPROXY"); proxy != "" {
+			vars = append(vars, "GOPROXY=file://"+filepath.ToSlash(filepath.Join(s.path, "cache", "download"))+","+proxy)
 		}
-		vars = append(vars, "GOPROXY=file://"+filepath.ToSlash(filepath.Join(s.path, "cache", "download"))+","+proxy)
 	}
 	return vars
 }

@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -262,5 +263,37 @@ func TestSandboxHidesCredentialsInAFolderThatHasALayer(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(home, ".cargo", "bin", "tool")); err != nil || string(text) != "mine" {
 		t.Errorf("the user's file is %q, %v", text, err)
+	}
+}
+
+func TestSettingsOfGoAreFoundWhereGoLooks(t *testing.T) {
+	home := t.TempDir()
+	for name, text := range map[string]string{
+		"sdk/bin/go": "#!/bin/sh\n", "sdk/go.env": "# defaults\nGOPROXY=https://shipped.example\nGOSUMDB=off\n", "own/go/env": "GOPROXY=https://own.example\n",
+	} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(home, "sdk", "bin"), filepath.Join(home, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + home, "PATH=" + filepath.Join(home, "bin")}
+	for _, c := range []struct {
+		more, want string
+	}{
+		{"XDG_CONFIG_HOME=" + home + "/none", "https://shipped.example"},
+		{"XDG_CONFIG_HOME=" + home + "/own", "https://own.example"},
+		{"GOENV=off", "https://shipped.example"},
+		{"GOPROXY=https://said.example", "https://said.example"},
+		{"PATH=" + home, ""},
+	} {
+		if got := workspace.GoValue(append(slices.Clip(env), c.more), "GOPROXY"); got != c.want {
+			t.Errorf("with %s it is %q, want %q", c.more, got, c.want)
+		}
 	}
 }

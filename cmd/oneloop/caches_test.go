@@ -108,7 +108,7 @@ func TestACacheIsRemovedOnlyAsLongAsThereIsTime(t *testing.T) {
 func TestTheNameOfACacheFitsWhateverTheFolderIsCalled(t *testing.T) {
 	home := t.TempDir()
 	for _, base := range []string{strings.Repeat("y", 255), strings.Repeat("中", 85), "x" + strings.Repeat("中", 84), strings.Repeat("\xc4", 250)} {
-		name := cacheName("/work/" + base)
+		name := cacheName("/srv/" + base)
 		if err := os.MkdirAll(filepath.Join(home, name+".layers"), 0o755); err != nil {
 			t.Error(err)
 		}
@@ -119,7 +119,7 @@ func TestTheNameOfACacheFitsWhateverTheFolderIsCalled(t *testing.T) {
 			t.Errorf("two folders have the cache %q", name)
 		}
 	}
-	if name := cacheName("/work/short"); !strings.HasPrefix(name, "short-") {
+	if name := cacheName("/srv/short"); !strings.HasPrefix(name, "short-") {
 		t.Errorf("a short name is %q", name)
 	}
 }
