@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"oneloop/internal/gitsafe"
 )
 
 // gitFilters says why git, when it compares files with what it keeps, may run
@@ -20,14 +22,17 @@ func gitFilters(dir string) string {
 			if err != nil {
 				return "the settings of its repository cannot be read"
 			}
-			for section := range strings.SplitSeq(strings.ToLower(text), "[") {
-				section = strings.TrimLeft(section, " \t")
-				if strings.HasPrefix(section, "filter") {
+			settings, odd := gitsafe.Config(text)
+			for _, s := range settings {
+				switch s.Section {
+				case "filter":
 					return "git runs the filters that its repository's settings name"
-				}
-				if strings.HasPrefix(section, "include") {
+				case "include", "includeif":
 					return "its repository's settings include others, which may name programs"
 				}
+			}
+			if odd {
+				return "the settings of its repository cannot be read"
 			}
 		}
 	}

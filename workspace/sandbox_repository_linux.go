@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"oneloop/internal/gitsafe"
 )
 
 // repository is what git obeys in a git folder.
@@ -187,15 +189,15 @@ func (rd *reading) settings(r *repository, path string) {
 
 // leads follows the settings in a text that lies in dir.
 func (rd *reading) leads(r *repository, dir, text, top string, deep int) {
-	list, _ := gitConfig(text)
+	list, _ := gitsafe.Config(text)
 	for _, s := range list {
 		switch {
-		case (s.section == "include" || s.section == "includeif") && s.key == "path":
-			rd.lead(r, from(dir, s.value), top, deep+1)
-		case s.name() == "core.hookspath":
-			rd.folder(r, from(top, s.value))
-		case s.name() == "core.worktree" && deep == 0:
-			top = from(dir, s.value)
+		case (s.Section == "include" || s.Section == "includeif") && s.Key == "path":
+			rd.lead(r, from(dir, s.Value), top, deep+1)
+		case s.Name() == "core.hookspath":
+			rd.folder(r, from(top, s.Value))
+		case s.Name() == "core.worktree" && deep == 0:
+			top = from(dir, s.Value)
 		}
 	}
 }
@@ -304,7 +306,7 @@ func (w wired) strong(name string) []string {
 	case w.stamp != "":
 		return []string{name + ", which is too long to look at"}
 	}
-	return strongSettings(w.text)
+	return gitsafe.Strong(w.text)
 }
 
 // worse names the files whose change makes git run or obey something else

@@ -4,7 +4,7 @@
 //
 // Settings that are given by a command win over those of files. What they
 // cannot turn off are drivers under names of the repository's own choice
-// (filter.NAME.clean, diff.NAME.textconv and others): see [Drivers] and [Flags].
+// (filter.NAME.clean, diff.NAME.textconv and others): see [Drivers] and [Flags]. [Config] reads such a file as git does.
 package gitsafe
 
 // nowhere is a program that cannot be run. Unlike "false" it is not looked for.

@@ -1,26 +1,27 @@
-package workspace
+package gitsafe
 
 import (
 	"slices"
 	"strings"
 )
 
-// gitSetting is one in a file of settings of git. Section and key are in lower
+// Setting is one in a file of settings of git. Section and key are in lower
 // case, as git takes them.
-type gitSetting struct{ section, sub, key, value string }
+type Setting struct{ Section, Sub, Key, Value string }
 
-func (s gitSetting) name() string {
-	if s.sub != "" {
-		return s.section + "." + s.sub + "." + s.key
+// Name is how "git config" calls it.
+func (s Setting) Name() string {
+	if s.Sub != "" {
+		return s.Section + "." + s.Sub + "." + s.Key
 	}
-	return s.section + "." + s.key
+	return s.Section + "." + s.Key
 }
 
-// gitConfig reads settings as git does. odd says that git would not read it,
+// Config reads settings as git does. odd says that git would not read it,
 // or that we cannot.
-func gitConfig(text string) (list []gitSetting, odd bool) {
+func Config(text string) (list []Setting, odd bool) {
 	p := configText{rest: strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")}
-	var at gitSetting
+	var at Setting
 	for {
 		p.rest = strings.TrimLeft(p.rest, " \t\n\r\v\f")
 		switch {
@@ -31,9 +32,9 @@ func gitConfig(text string) (list []gitSetting, odd bool) {
 		case p.rest[0] == '[':
 			at = p.header()
 		default:
-			at.key = strings.ToLower(p.word())
-			at.value = p.value()
-			if at.section == "" || at.key == "" {
+			at.Key = strings.ToLower(p.word())
+			at.Value = p.value()
+			if at.Section == "" || at.Key == "" {
 				p.odd = true
 			}
 			list = append(list, at)
@@ -76,13 +77,13 @@ func wordByte(c byte) bool {
 }
 
 // header takes [section], [section.sub] or [section "sub"].
-func (p *configText) header() (s gitSetting) {
+func (p *configText) header() (s Setting) {
 	p.next()
-	s.section = strings.ToLower(p.word())
+	s.Section = strings.ToLower(p.word())
 	if strings.HasPrefix(p.rest, ".") {
 		head, _, _ := strings.Cut(p.rest[1:], "]")
 		p.rest = p.rest[1+len(head):]
-		s.sub = strings.ToLower(head)
+		s.Sub = strings.ToLower(head)
 		p.odd = p.odd || strings.ContainsAny(head, " \t\n\"[")
 	}
 	if blank := strings.TrimLeft(p.rest, " \t"); blank != p.rest {
@@ -96,9 +97,9 @@ func (p *configText) header() (s gitSetting) {
 			p.odd = p.odd || c == 0 || c == '\n'
 			sub.WriteByte(c)
 		}
-		s.sub += sub.String()
+		s.Sub += sub.String()
 	}
-	p.odd = p.odd || s.section == "" || p.next() != ']'
+	p.odd = p.odd || s.Section == "" || p.next() != ']'
 	return s
 }
 
@@ -153,14 +154,14 @@ func (p *configText) value() string {
 	}
 }
 
-// strongSettings are the settings in a file that are not known to be mild, as
+// Strong are the settings in a file that are not known to be mild, as
 // "name=value".
-func strongSettings(text string) []string {
-	list, odd := gitConfig(text)
+func Strong(text string) []string {
+	list, odd := Config(text)
 	var strong []string
 	for _, s := range list {
 		if !s.mild() {
-			strong = append(strong, s.name()+"="+s.value)
+			strong = append(strong, s.Name()+"="+s.Value)
 		}
 	}
 	if odd {
@@ -171,25 +172,25 @@ func strongSettings(text string) []string {
 
 // mild reports whether a setting makes git run no program and obey no other
 // file. What is not known is not mild.
-func (s gitSetting) mild() bool {
+func (s Setting) mild() bool {
 	switch {
-	case runsHelper(s.value):
+	case runsHelper(s.Value):
 		return false
-	case s.section == "color" || s.section == "advice":
+	case s.Section == "color" || s.Section == "advice":
 		return true
-	case s.sub == "":
-		return slices.Contains(strings.Fields(mildSettings(s.section)), s.key)
+	case s.Sub == "":
+		return slices.Contains(strings.Fields(mildSettings(s.Section)), s.Key)
 	}
-	switch s.section {
+	switch s.Section {
 	case "remote":
-		return slices.Contains([]string{"url", "fetch", "pushurl", "push", "tagopt", "prune", "prunetags", "mirror", "promisor", "partialclonefilter", "skipdefaultupdate", "skipfetchall", "followremotehead", "gh-resolved"}, s.key)
+		return slices.Contains([]string{"url", "fetch", "pushurl", "push", "tagopt", "prune", "prunetags", "mirror", "promisor", "partialclonefilter", "skipdefaultupdate", "skipfetchall", "followremotehead", "gh-resolved"}, s.Key)
 	case "branch":
-		return slices.Contains([]string{"remote", "pushremote", "merge", "rebase", "description", "gh-merge-base", "vscode-merge-base"}, s.key)
+		return slices.Contains([]string{"remote", "pushremote", "merge", "rebase", "description", "gh-merge-base", "vscode-merge-base"}, s.Key)
 	case "submodule":
-		return slices.Contains([]string{"url", "active", "branch", "ignore", "shallow"}, s.key) ||
-			s.key == "update" && slices.Contains([]string{"checkout", "rebase", "merge", "none"}, s.value)
+		return slices.Contains([]string{"url", "active", "branch", "ignore", "shallow"}, s.Key) ||
+			s.Key == "update" && slices.Contains([]string{"checkout", "rebase", "merge", "none"}, s.Value)
 	case "maintenance":
-		return slices.Contains([]string{"enabled", "schedule", "auto"}, s.key)
+		return slices.Contains([]string{"enabled", "schedule", "auto"}, s.Key)
 	}
 	return false
 }

@@ -1,8 +1,10 @@
-package workspace
+package gitsafe_test
 
 import (
 	"strings"
 	"testing"
+
+	"oneloop/internal/gitsafe"
 )
 
 func TestStrongSettingsAreThoseGitWouldSee(t *testing.T) {
@@ -26,7 +28,7 @@ func TestStrongSettingsAreThoseGitWouldSee(t *testing.T) {
 		{"\ufeff[core] editor = x", "core.editor=x"},
 		{"[user] name = a\x00\n", "a line that cannot be read"},
 	} {
-		if got := strings.Join(strongSettings(c.text), " "); got != c.strong {
+		if got := strings.Join(gitsafe.Strong(c.text), " "); got != c.strong {
 			t.Errorf("%q: %q, want %q", c.text, got, c.strong)
 		}
 	}
