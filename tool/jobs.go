@@ -113,10 +113,7 @@ func (j *Jobs) start(t *task, p workspace.Process, release func()) string {
 	t.id = fmt.Sprintf("bash_%d", len(j.list)+1)
 	j.list = append(j.list, t)
 	go func() { // End waits for it
-		exit, err := p.Wait()
-		release()
-		t.cancel(nil)
-		t.how = strings.Join(append(t.ending(exit, err), t.output.close()), "; ")
+		t.how = t.await(p, release)
 		j.leave()
 		j.mu.Lock()
 		t.over = true
@@ -128,6 +125,22 @@ func (j *Jobs) start(t *task, p workspace.Process, release func()) string {
 		close(t.done)
 	}()
 	return t.id
+}
+
+// await waits for the end of a command and says how it ended. A fault on the
+// way ends what is told of it, not the program.
+func (t *task) await(p workspace.Process, release func()) (how string) {
+	defer t.cancel(nil)
+	defer func() {
+		if v := recover(); v != nil {
+			how = fmt.Sprintf("how is unknown, for there was an internal error: %v; %s", v, t.output.close())
+		}
+	}()
+	exit, err := func() (workspace.Exit, error) {
+		defer release()
+		return p.Wait()
+	}()
+	return strings.Join(append(t.ending(exit, err), t.output.close()), "; ")
 }
 
 // ending says how a command ended, and what came with it.

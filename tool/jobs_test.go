@@ -363,3 +363,29 @@ func encode(t testing.TB, in any) json.RawMessage {
 	}
 	return data
 }
+
+// broken is a workspace whose commands cannot be waited for.
+type broken struct{ workspace.Workspace }
+
+type brokenProcess struct{ workspace.Process }
+
+func (w broken) Start(ctx context.Context, cmd workspace.Cmd) (workspace.Process, error) {
+	p, err := w.Workspace.Start(ctx, cmd)
+	return brokenProcess{p}, err
+}
+
+func (p brokenProcess) Wait() (workspace.Exit, error) {
+	p.Process.Wait()
+	panic("the workspace is broken")
+}
+
+func TestAFaultOfTheWorkspaceEndsOnlyTheCommandItIsAbout(t *testing.T) {
+	y := newYard(t, broken{open(t, workspace.LocalOptions{})}, t.TempDir(), tool.JobsOptions{})
+	y.ask("Bash", fields{"command": "echo said", "run_in_background": true})
+	if got := <-y.told; !strings.Contains(got, "internal error: the workspace is broken") || !strings.Contains(got, "5 bytes") {
+		t.Errorf("told is %q", got)
+	}
+	if left := y.jobs.Running(); len(left) > 0 {
+		t.Errorf("%v counts as running", left)
+	}
+}
