@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode"
+
+	"oneloop/policy/shell"
 )
 
 // brought is what is looked for. Names that end in a slash are folders.
@@ -317,20 +319,14 @@ func few(list []string) []string {
 // shown makes text of a stranger one short line in which nothing is hidden.
 func shown(text string) string {
 	const most = 200 // characters
-	var b strings.Builder
 	n := 0
-	for _, r := range text {
+	for i := range text {
 		if n++; n > most {
-			b.WriteString("…")
+			text = text[:i] + "…"
 			break
 		}
-		if r == ' ' || unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r) && !unicode.Is(unicode.Bidi_Control, r) {
-			b.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&b, `\u%04x`, r)
 	}
-	return b.String()
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(shell.Visible(text))
 }
 
 // oneLine is text for a line of a message.
