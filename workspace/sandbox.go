@@ -96,10 +96,14 @@ type SandboxOptions struct {
 	Backend string
 }
 
+// DefaultProcesses is how many processes and threads a command may have at a
+// time when nobody says otherwise. Nothing else is limited then.
+const DefaultProcesses = 4096
+
 // SandboxLimits bound a command with everything it starts. Zero means the
 // default, a negative number no limit.
 type SandboxLimits struct {
-	Processes int   // processes and threads at a time; default 4096, at least 301
+	Processes int   // processes and threads at a time; default [DefaultProcesses], at least 301
 	Memory    int64 // bytes that all have together; default none
 	Process   int64 // bytes that one process may ask for; default none, and in [BackendLL] Memory, which it cannot see together
 	File      int64 // bytes of one file; default none

@@ -117,7 +117,7 @@ func (w *SandboxWorkspace) confined(ctx context.Context, run runFunc, order conf
 // effective gives the limits with defaults in place, and 0 for none.
 func (l SandboxLimits) effective() SandboxLimits {
 	if l.Processes == 0 {
-		l.Processes = 4096
+		l.Processes = DefaultProcesses
 	}
 	return SandboxLimits{
 		Processes: max(l.Processes, 0), Memory: max(l.Memory, 0), Process: max(l.Process, 0), File: max(l.File, 0), Disk: max(l.Disk, 0),

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"oneloop/workspace"
 )
 
 // Limits are those of each command in the sandbox, as the settings give them.
@@ -20,8 +22,6 @@ type Limits struct {
 
 const (
 	noLimit = -1
-	// defaultProcesses is the only limit there is when the settings say nothing.
-	defaultProcesses = 4096
 	// mostProcesses is what the kernel takes.
 	mostProcesses = 1 << 22
 )
@@ -141,7 +141,7 @@ func (l *loader) limitCommands() error {
 			have, want := limit.at(out), *limit.at(&f.limits)
 			now := *have
 			if now == 0 && !limit.size {
-				now = defaultProcesses
+				now = workspace.DefaultProcesses
 			}
 			switch {
 			case want == 0:
