@@ -94,7 +94,9 @@ func TestATurnAllocatesTheSameHoweverLongTheConversationIs(t *testing.T) {
 	}
 	short, long := allocs(20), allocs(2000)
 	t.Logf("allocations per turn: %v with 20 messages, %v with 2000", short, long)
-	if long > short+3 {
+	// What is used again is dropped now and then, by the collector and at random
+	// by the race detector. A single allocation per message would be 1980 more.
+	if long > short+20 {
 		t.Errorf("%v allocations per turn with 2000 messages, %v with 20", long, short)
 	}
 }
