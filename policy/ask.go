@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/internal/unseen"
 	"oneloop/policy/shell"
 )
 
@@ -123,13 +124,13 @@ func (g *gate) question(call *oneloop.ToolUse, list []oneloop.Touch, f finding, 
 			lines = append(lines, shell.Visible(t.Name))
 		case oneloop.TouchRead:
 			q.Title = "Read this?"
-			lines = append(lines, oneLined(t.Name))
+			lines = append(lines, unseen.Line(t.Name))
 		case oneloop.TouchWrite:
 			q.Title = "Change this file?"
-			lines = append(lines, oneLined(t.Name))
+			lines = append(lines, unseen.Line(t.Name))
 		case oneloop.TouchHost:
 			q.Title = "Connect to this host?"
-			lines = append(lines, oneLined(t.Name))
+			lines = append(lines, unseen.Line(t.Name))
 		}
 	}
 	if len(list) == 0 || list[0].Kind != oneloop.TouchCommand {
@@ -150,11 +151,6 @@ func (g *gate) question(call *oneloop.ToolUse, list []oneloop.Touch, f finding, 
 		}
 	}
 	return q
-}
-
-// oneLined is a name, which may have line breaks in it, on one line.
-func oneLined(name string) string {
-	return strings.ReplaceAll(shell.Visible(name), "\n", `\n`)
 }
 
 // readable is the input of a call in which letters stand for themselves. What

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"unicode"
 
-	"oneloop/policy/shell"
+	"oneloop/internal/unseen"
 )
 
 // brought is what is looked for. Names that end in a slash are folders.
@@ -326,7 +326,7 @@ func shown(text string) string {
 			break
 		}
 	}
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(shell.Visible(text))
+	return unseen.Line(text)
 }
 
 // oneLine is text for a line of a message.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
+	"oneloop/internal/unseen"
 	"oneloop/internal/webpage"
 )
 
@@ -325,15 +327,7 @@ func clean(text string) (string, int) {
 
 // unprintable are the characters that clean looks at.
 func unprintable(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case r < ' ', 0x7f <= r && r <= 0x9f, r == 0xad, r == 0x34f, r == 0x61c, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xfeff, r == 0xffa0:
-		return true
-	case 0x180b <= r && r <= 0x180f, 0x200b <= r && r <= 0x200f, 0x2028 <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f, 0xfe00 <= r && r <= 0xfe0f, 0xfff0 <= r && r <= 0xfffb, 0xe0000 <= r && r <= 0xe0fff:
-		return true
-	}
-	return false
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unseen.Hidden(r))
 }
 
 // visible is text of others within a line of ours.

@@ -2,9 +2,9 @@ package workspace
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"oneloop/internal/unseen"
 )
 
 // Notes tell names and settings that a command chose. So they are short, each
@@ -29,19 +29,9 @@ func tidy(notes []string) []string {
 
 // shown is text in one line that is seen as it is, of at most most bytes.
 func shown(text string, most int) string {
-	var b strings.Builder
-	for i, r := range text {
-		part := string(r)
-		switch {
-		case r == utf8.RuneError:
-			part = `\ufffd`
-		case !strconv.IsPrint(r):
-			part = strings.Trim(strconv.QuoteRuneToASCII(r), "'")
-		}
-		if b.Len()+len(part) > most-len("…") && i < len(text) {
-			return b.String() + "…"
-		}
-		b.WriteString(part)
+	text = unseen.Line(text)
+	if len(text) <= most {
+		return text
 	}
-	return b.String()
+	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"oneloop/internal/unseen"
 )
 
 // local are the last labels of names that only a machine or its network
@@ -22,7 +25,9 @@ func URL(text string) (*url.URL, error) {
 	if len(text) > 8<<10 {
 		return nil, fmt.Errorf("the URL is %d bytes long, the limit is 8,192", len(text))
 	}
-	if i := strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError || hidden(r) }); i >= 0 {
+	if i := strings.IndexFunc(text, func(r rune) bool {
+		return r == ' ' || r == '\\' || r == utf8.RuneError || unicode.IsControl(r) || unseen.Is(r)
+	}); i >= 0 {
 		return nil, fmt.Errorf("the URL has a character that does not belong in one: %+q", []rune(text[i:])[0])
 	}
 	u, err := url.Parse(text)
@@ -160,15 +165,4 @@ func number(l string) bool {
 	}
 	hex, ok := strings.CutPrefix(l, "0x")
 	return ok && strings.Trim(hex, "0123456789abcdef") == ""
-}
-
-// hidden are characters that show as nothing or turn the text around them.
-func hidden(r rune) bool {
-	switch {
-	case 0x80 <= r && r <= 0xa0, r == 0xad, r == 0x61c, r == 0x115f, r == 0x1160, r == 0x180e, r == 0x3164, r == 0xfeff, r == 0xffa0:
-		return true
-	case 0x200b <= r && r <= 0x200f, 0x2028 <= r && r <= 0x202f, 0x2060 <= r && r <= 0x206f, 0xe0000 <= r && r <= 0xe0fff, 0xfe00 <= r && r <= 0xfe0f:
-		return true
-	}
-	return false
 }

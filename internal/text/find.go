@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"oneloop/internal/unseen"
 )
 
 // Find returns where s stands in the text, places that do not overlap.
@@ -145,13 +147,14 @@ func plain(r rune) rune {
 		return '"'
 	case '‐', '‑', '‒', '–', '—', '―', '−':
 		return '-'
-	case '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff', '\u00ad':
-		return -1
 	case '…':
 		return '.'
 	}
 	if r >= 0xff01 && r <= 0xff5e { // full width
 		return r - 0xff01 + '!'
+	}
+	if unseen.Hidden(r) {
+		return -1
 	}
 	return r
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+
+	"oneloop/internal/unseen"
 )
 
 // cluster splits the first grapheme cluster off s, which is not empty, and
@@ -82,8 +84,7 @@ func hidden(r, first rune, how sight) bool {
 	case r == ' ', r == '\u3000':
 		return false
 	}
-	return unicode.In(r, unicode.Cf, unicode.Zs, unicode.Co, unicode.Variation_Selector) ||
-		strings.ContainsRune("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800", r)
+	return unseen.Is(r)
 }
 
 // name is r as it is shown inside a cluster that has something to hide.

@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"oneloop/internal/unseen"
 )
 
 // Endpoint joins a base URL and a path such as "v1/messages". A path prefix
@@ -219,7 +221,7 @@ func Printable(b []byte, n int) string {
 		case unicode.IsSpace(r):
 			gap = out.Len() > 0
 			continue
-		case r == utf8.RuneError || !unicode.IsPrint(r):
+		case r == utf8.RuneError || !unicode.IsPrint(r) || unseen.Is(r):
 			continue
 		}
 		if gap {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"oneloop/internal/unseen"
 )
 
 // Command is a simple command as it is written in a text.
@@ -267,66 +269,16 @@ func odd(text string) string {
 			return "it holds a carriage return"
 		case unicode.IsControl(r):
 			return "it holds a control character"
-		case Invisible(r):
+		case unseen.Is(r):
 			return "it holds an invisible character"
 		}
 	}
 	return ""
 }
 
-// Invisible reports whether a rune shows nothing of its own, or changes how
-// others are shown: blanks other than the usual one, marks of direction,
-// joiners, tags, fillers.
-func Invisible(r rune) bool {
-	switch {
-	case r < 0x80:
-		return false
-	case unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
-		return true
-	}
-	return r == 0x2800 // braille without dots
-}
-
 // Visible shows text as it is, but for runes that would not be seen or would
 // change how the rest is seen: those stand as escapes, as in \u202e.
-func Visible(text string) string {
-	if odd(text) == "" {
-		return text
-	}
-	const hex = "0123456789abcdef"
-	var b strings.Builder
-	for len(text) > 0 {
-		r, n := utf8.DecodeRuneInString(text)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			b.WriteString(`\x`)
-			b.WriteByte(hex[text[0]>>4])
-			b.WriteByte(hex[text[0]&15])
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r < ' ' || r == 0x7f:
-			b.WriteString(`\x`)
-			b.WriteByte(hex[r>>4])
-			b.WriteByte(hex[r&15])
-		case unicode.IsControl(r) || Invisible(r):
-			letter, digits := 'u', 4
-			if r > 0xffff {
-				letter, digits = 'U', 8
-			}
-			b.WriteByte('\\')
-			b.WriteRune(letter)
-			for i := digits - 1; i >= 0; i-- {
-				b.WriteByte(hex[r>>(4*i)&15])
-			}
-		default:
-			b.WriteRune(r)
-		}
-		text = text[n:]
-	}
-	return b.String()
-}
+func Visible(text string) string { return unseen.Visible(text) }
 
 // quoted is a word as every shell reads it.
 func quoted(word string) string {
