@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"oneloop/internal/system"
 	"oneloop/workspace/confine"
 )
 
@@ -231,7 +232,7 @@ func (s *stops) mayBeGiven(dir string) bool {
 	if strings.Count(dir, "/") < 2 || s.home != "" && (dir == s.home || startsUp(s.home, dir)) {
 		return false
 	}
-	return !slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/boot", "/bin", "/sbin", "/lib", "/lib64"}, func(top string) bool {
+	return !slices.ContainsFunc(system.Folders(), func(top string) bool {
 		_, in := below(top, dir)
 		return in
 	})

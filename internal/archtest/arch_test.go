@@ -20,6 +20,13 @@ import (
 
 const module = "oneloop"
 
+// What a package reaches by these.
+var (
+	byWire      = []string{".", "model/catalog", "internal/sse", "internal/wire", "internal/unseen"}
+	byWorkspace = []string{"workspace", "workspace/confine", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/system", "internal/unseen"}
+	byTool      = append([]string{".", "tool", "policy/shell", "internal/text", "internal/webpage"}, byWorkspace...)
+)
+
 // mayImport says which packages of ours a package may reach, directly or
 // through others. One that is not listed falls under the general rules alone.
 var mayImport = map[string][]string{
@@ -27,18 +34,18 @@ var mayImport = map[string][]string{
 	"model/catalog":     {},
 	"budget":            {".", "model/catalog"},
 	"model":             {".", "model/catalog", "budget"},
-	"model/anthropic":   {".", "model/catalog", "internal/sse", "internal/wire", "internal/unseen"},
-	"model/openai":      {".", "model/catalog", "internal/sse", "internal/wire", "internal/unseen"},
-	"model/gemini":      {".", "model/catalog", "internal/sse", "internal/wire", "internal/unseen"},
-	"workspace":         {"workspace/confine", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/unseen"},
+	"model/anthropic":   byWire,
+	"model/openai":      byWire,
+	"model/gemini":      byWire,
+	"workspace":         byWorkspace,
 	"workspace/confine": {},
-	"policy/shell":      {"internal/gitsafe", "internal/unseen"},
-	"tool":              {".", "workspace", "workspace/confine", "policy/shell", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/text", "internal/webpage", "internal/unseen"},
-	"policy":            {".", "workspace", "workspace/confine", "policy/shell", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/unseen"},
-	"prompt":            {".", "tool", "workspace", "workspace/confine", "policy/shell", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/text", "internal/webpage", "internal/unseen"},
-	"session":           {".", "workspace", "workspace/confine", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/unseen"},
-	"team":              {".", "session", "tool", "workspace", "workspace/confine", "budget", "model/catalog", "policy/shell", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/text", "internal/webpage", "internal/unseen"},
-	"trace":             {".", "session", "budget", "model/catalog", "workspace", "workspace/confine", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/mask", "internal/unseen"},
+	"policy/shell":      {"internal/gitsafe", "internal/system", "internal/unseen"},
+	"tool":              byTool,
+	"policy":            append([]string{".", "policy/shell"}, byWorkspace...),
+	"prompt":            byTool,
+	"session":           append([]string{"."}, byWorkspace...),
+	"team":              append([]string{"session", "budget", "model/catalog"}, byTool...),
+	"trace":             append([]string{".", "session", "budget", "model/catalog", "internal/mask"}, byWorkspace...),
 	"internal/gitsafe":  {},
 	"internal/guard":    {"internal/unseen"},
 	"internal/ignore":   {},
@@ -47,6 +54,7 @@ var mayImport = map[string][]string{
 	"internal/wire":     {".", "internal/unseen"},
 	"internal/text":     {"internal/unseen"},
 	"internal/webpage":  {"internal/text", "internal/unseen"},
+	"internal/system":   {},
 	"internal/unseen":   {},
 	"looptest/script":   {},
 }

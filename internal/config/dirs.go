@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"oneloop/internal/system"
 	"oneloop/workspace"
 )
 
@@ -111,7 +112,7 @@ func (l *loader) beyond(path, actual string) error {
 		return errors.New("it is your home folder, or that is in it")
 	case slices.ContainsFunc(places, isIn):
 		return errors.New("it holds settings or credentials")
-	case slices.ContainsFunc(systemFolders(), isIn), slices.ContainsFunc(systemParents(), func(dir string) bool { return isIn(dir) && holds(dir) }):
+	case slices.ContainsFunc(system.Folders(), isIn), slices.ContainsFunc(systemParents(), func(dir string) bool { return isIn(dir) && holds(dir) }):
 		return errors.New("it is a folder of the system")
 	case slices.ContainsFunc(places, holds):
 		return errors.New("a place of settings or credentials is in it")
@@ -119,11 +120,6 @@ func (l *loader) beyond(path, actual string) error {
 		return errors.New("it is a link that leads out of the folder, and can lead elsewhere tomorrow")
 	}
 	return nil
-}
-
-// systemFolders are no place for a project, with all that is in them.
-func systemFolders() []string {
-	return []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/System", "/Library"}
 }
 
 // systemParents are no place for a project, but what is in them can be one.

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"oneloop/internal/system"
 )
 
 // place is a folder that must stay.
@@ -24,8 +26,7 @@ func (j *judge) protect(dir string) {
 	for p := path.Dir(path.Clean(dir)); p != "/" && p != "."; p = path.Dir(p) {
 		add(p, "a folder the working folder is in")
 	}
-	for _, p := range []string{"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/root",
-		"/sbin", "/sys", "/usr", "/var", "/Applications", "/Library", "/System", "/Users"} {
+	for _, p := range append(system.Folders(), "/home", "/opt", "/root", "/var", "/Applications", "/Users") {
 		add(p, "a folder of the system")
 	}
 }
