@@ -29,6 +29,23 @@ func NewHosts(o GateOptions, n Network) *Hosts {
 	return &Hosts{&gate{o.placed(), make(chan struct{}, 1)}, n}
 }
 
+// Allowed are the hosts that settings and rules allow, as they are written
+// there. A nil Hosts allows none.
+func (h *Hosts) Allowed() (list []string) {
+	if h == nil {
+		return nil
+	}
+	for _, d := range h.net.Allowed {
+		list = append(list, d.Text)
+	}
+	for _, r := range h.g.Rules.List() {
+		if r.Tier == shell.Allow && r.tool == "WebFetch" && r.spec != "" && r.dead == "" {
+			list = append(list, strings.TrimPrefix(r.spec, "domain:"))
+		}
+	}
+	return list
+}
+
 // HostError says why a host is not connected to, in words for the model. It is
 // a kind of [fs.ErrPermission].
 type HostError struct{ text string }

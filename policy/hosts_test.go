@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +105,17 @@ func split(t *testing.T, at string) (string, int) {
 		port = port*10 + int(c-'0')
 	}
 	return strings.Trim(at[:i], "[]"), port
+}
+
+func TestTheHostsThatAreAllowedAreListed(t *testing.T) {
+	o := hostOptions(t, []string{"WebFetch(domain:denied.org)"}, nil, []string{"WebFetch( domain:rule.org )", "WebFetch", "WebFetch(nothing)", "Read(./x)"})
+	got := policy.NewHosts(o, policy.Network{Allowed: domains(t, "*.settings.org:443")}).Allowed()
+	if want := []string{"*.settings.org:443", "rule.org"}; !slices.Equal(got, want) {
+		t.Errorf("the hosts are %q, want %q", got, want)
+	}
+	if got := (*policy.Hosts)(nil).Allowed(); got != nil {
+		t.Errorf("without a network they are %q", got)
+	}
 }
 
 func TestADeniedHostSaysWhichRuleWouldAllowIt(t *testing.T) {

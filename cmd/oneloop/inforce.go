@@ -166,24 +166,10 @@ func (c *conversation) sandbox() string {
 	}
 	lines = append(lines, "  "+fmt.Sprintf(w.SandboxWrite, strings.Join(s.Write, ", ")), "  "+fmt.Sprintf(w.SandboxHidden, s.Hidden))
 	if s.Network == "proxy" {
-		lines = append(lines, "  "+fmt.Sprintf(w.SandboxHosts, cmp.Or(strings.Join(a.hosts(), ", "), "-")))
+		lines = append(lines, "  "+fmt.Sprintf(w.SandboxHosts, cmp.Or(strings.Join(a.net.hosts.Allowed(), ", "), "-")))
 	} else {
 		lines = append(lines, "  "+w.SandboxNoNet)
 	}
 	lines = append(lines, "  "+c.limited())
 	return strings.Join(append(lines, change), "\n")
-}
-
-// hosts are those that rules and settings allow.
-func (a *agent) hosts() []string {
-	var list []string
-	for _, d := range a.net.settings.Network.Allowed {
-		list = append(list, d.Text)
-	}
-	for _, r := range a.rules.List() {
-		if host, ok := strings.CutPrefix(r.Text, "WebFetch(domain:"); ok && r.Tier == judge.Allow {
-			list = append(list, strings.TrimSuffix(host, ")"))
-		}
-	}
-	return list
 }
