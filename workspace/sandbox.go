@@ -96,6 +96,11 @@ type SandboxOptions struct {
 	Backend string
 }
 
+// CacheLayers is the folder beside a [SandboxOptions.Cache] in which is kept what
+// commands add to the downloads of the user. Whoever removes the one removes the
+// other.
+func CacheLayers(cache string) string { return cache + ".layers" }
+
 // DefaultProcesses is how many processes and threads a command may have at a
 // time when nobody says otherwise. Nothing else is limited then.
 const DefaultProcesses = 4096

@@ -127,7 +127,7 @@ const layersMost = 8
 // program at a time, as long as lock is open.
 func (w *SandboxWorkspace) layers(list []store) (layers []confine.Layer, lock *os.File) {
 	base, err := realPath(w.opts.Cache)
-	if base += ".layers"; w.opts.Cache == "" || err != nil || within(w.policy.Write, base) {
+	if base = CacheLayers(base); w.opts.Cache == "" || err != nil || within(w.policy.Write, base) {
 		return nil, nil
 	}
 	for n := range layersMost {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"oneloop/workspace"
 )
 
 const (
@@ -56,7 +58,7 @@ func keepCaches(home, dir string, now time.Time) {
 	end := time.Now().Add(cacheTime)
 	for _, note := range notes {
 		if name := strings.TrimSuffix(note, ".of"); ownerGone(root, note, name, now) && removeTree(root, name, end) == nil &&
-			removeTree(root, name+".layers", end) == nil { // as package workspace calls them
+			removeTree(root, workspace.CacheLayers(name), end) == nil {
 			root.Remove(note)
 		}
 	}

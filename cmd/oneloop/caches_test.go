@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"oneloop/workspace"
 )
 
 func TestCachesOfFoldersThatAreGoneAreRemovedAfterAWhile(t *testing.T) {
@@ -31,7 +33,7 @@ func TestCachesOfFoldersThatAreGoneAreRemovedAfterAWhile(t *testing.T) {
 		if err := os.Chmod(filepath.Join(name, "go-mod", "m"), 0o500); err != nil {
 			t.Fatal(err)
 		}
-		put(filepath.Join(name+".layers", "0", "go-mod", "upper", "file"), "x")
+		put(filepath.Join(workspace.CacheLayers(name), "0", "go-mod", "upper", "file"), "x")
 		put(name+".of", note)
 		if err := os.Chtimes(name+".of", now.Add(-age), now.Add(-age)); err != nil {
 			t.Fatal(err)
@@ -62,7 +64,7 @@ func TestCachesOfFoldersThatAreGoneAreRemovedAfterAWhile(t *testing.T) {
 	kept = append(kept, filepath.Join(home, "other", "file"))
 
 	keepCaches(home, here, now)
-	for _, path := range []string{removed, removed + ".layers", removed + ".of"} {
+	for _, path := range []string{removed, workspace.CacheLayers(removed), removed + ".of"} {
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("%s is still there", path)
 		}
@@ -109,7 +111,7 @@ func TestTheNameOfACacheFitsWhateverTheFolderIsCalled(t *testing.T) {
 	home := t.TempDir()
 	for _, base := range []string{strings.Repeat("y", 255), strings.Repeat("中", 85), "x" + strings.Repeat("中", 84), strings.Repeat("\xc4", 250)} {
 		name := cacheName("/srv/" + base)
-		if err := os.MkdirAll(filepath.Join(home, name+".layers"), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(home, workspace.CacheLayers(name)), 0o755); err != nil {
 			t.Error(err)
 		}
 		if utf8.ValidString(base) && !utf8.ValidString(name) {
