@@ -51,17 +51,23 @@ func (p *program) task(ctx context.Context) (err error) {
 			progress.Say(n)
 		}
 	}
+	still := func() {}
+	if p.opts.output == "text" || !tui.IsTerminal(p.stdout) { // what is written there meanwhile would be behind it
+		still = progress.Live(p.stderr, p.variable)
+	}
+	defer still()
 	began = true
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := p.output(a, stop)
-	traced, err := p.tracer(a, p.stderr)
+	traced, err := p.tracer(a, progress)
 	if err != nil {
 		return err
 	}
 	var said answer
 	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, traced.show)
 	p.leaveJobs(a)
+	still()
 	if err == nil {
 		err = said.denied()
 	}

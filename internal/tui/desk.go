@@ -204,7 +204,15 @@ func (d *desk) Ask(ctx context.Context, q oneloop.Question) (oneloop.Answer, err
 		}
 		d.next, d.ask = nil, nil
 		d.refresh()
+		d.rouse()
 		return oneloop.Answer{}, context.Cause(ctx)
+	}
+}
+
+// rouse has the reader look at what it has to do. It is called with mu held.
+func (d *desk) rouse() {
+	if !d.closed { // then src is gone
+		d.src.wake()
 	}
 }
 

@@ -91,24 +91,23 @@ func Open(o Options) (Front, error) {
 
 // capable reports whether a line editor can work.
 func capable(o Options) bool {
-	if !term.IsTerminal(int(o.In.Fd())) || !term.IsTerminal(int(o.Out.Fd())) {
-		return false
-	}
-	if t := o.Env("TERM"); t == "dumb" || t == "" && !termOptional {
+	if !term.IsTerminal(int(o.In.Fd())) || !mobile(o.Out, o.Env) {
 		return false
 	}
 	w, h, err := term.GetSize(int(o.Out.Fd()))
 	return err == nil && w > 0 && h > 0
 }
 
+// mobile reports whether f is a terminal that can move its cursor.
+func mobile(f *os.File, env func(string) string) bool {
+	t := env("TERM")
+	return term.IsTerminal(int(f.Fd())) && t != "dumb" && (t != "" || termOptional)
+}
+
 // Color reports whether colours may be written to f: f is a terminal, TERM
 // says that it knows them, and NO_COLOR is empty.
 func Color(f *os.File, env func(string) string) bool {
-	if env("NO_COLOR") != "" || !term.IsTerminal(int(f.Fd())) {
-		return false
-	}
-	t := env("TERM")
-	return t != "dumb" && (t != "" || termOptional)
+	return env("NO_COLOR") == "" && mobile(f, env)
 }
 
 // SignalError is the cause a context of [Signals] ends with.

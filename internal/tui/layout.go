@@ -7,8 +7,14 @@ import (
 
 // view is what stands below the output: rows that fit, and the cursor.
 type view struct {
-	rows []string
-	r, c int // the cursor, from the first row and column
+	rows  []string
+	r, c  int // the cursor, from the first row and column
+	faint int // so many of the first rows stand back
+}
+
+// under is v below a row of its own that stands back.
+func (v view) under(row string) view {
+	return view{append([]string{row}, v.rows...), v.r + 1, v.c, v.faint + 1}
 }
 
 // mark is what stands in front of a text, e.g. a prompt sign.
@@ -138,5 +144,5 @@ func (w *wrapper) cursor(i int) {
 func (w *wrapper) window(height int) view {
 	top := min(max(0, len(w.rows)-height), w.r)
 	end := min(len(w.rows), top+height)
-	return view{w.rows[top:end], w.r - top, w.c}
+	return view{rows: w.rows[top:end], r: w.r - top, c: w.c}
 }

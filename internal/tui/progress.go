@@ -1,10 +1,15 @@
 package tui
 
 import (
+	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 
 	"oneloop"
 )
@@ -19,6 +24,7 @@ type Progress struct {
 	quiet  bool
 	talk   bool
 	paper  *paper
+	pulse  pulse
 }
 
 // ProgressOptions are the settings of a [Progress]. The zero value writes in
@@ -47,6 +53,8 @@ func NewProgress(w io.Writer, o ProgressOptions) *Progress {
 func (p *Progress) Show(e oneloop.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.pulse.hear(e)
+	defer p.seen()
 	agent, inner := "", e
 	prefix := ""
 	if c, ok := e.(oneloop.Child); ok {
@@ -90,6 +98,81 @@ func (p *Progress) Say(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.render.note(normal, text)
+	p.seen()
+}
+
+// Write writes lines some other part of the program prints, as they are.
+func (p *Progress) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paper.wipe()
+	p.pulse.shown = time.Now()
+	return p.paper.out.Write(b)
+}
+
+// seen notes when something was written.
+func (p *Progress) seen() {
+	if p.paper.wrote {
+		p.pulse.shown, p.paper.wrote = time.Now(), false
+	}
+}
+
+// Live shows at f, which is what p writes to, how long a turn waits already
+// whenever that has been for a while, until stop is called. It does nothing
+// where f is no terminal that can take a line back, or belongs to another
+// program meanwhile.
+func (p *Progress) Live(f *os.File, env func(string) string) (stop func()) {
+	if !mobile(f, env) {
+		return func() {}
+	}
+	undo, err := prepareOutput(f)
+	if err != nil {
+		return func() {}
+	}
+	still := p.live(reflowOf(env), func() int {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && foreground(f) {
+			return w
+		}
+		return 0
+	})
+	return sync.OnceFunc(func() {
+		still()
+		undo() // a console that stays as it is now harms nobody
+	})
+}
+
+// live is Live with the cells of a row, 0 where nothing may be drawn.
+func (p *Progress) live(how reflow, width func() int) (stop func()) {
+	quit := make(chan struct{})
+	var running sync.WaitGroup
+	p.paper.how, p.paper.width = how, width
+	running.Go(func() {
+		timer := time.NewTimer(silence)
+		defer timer.Stop()
+		for {
+			select {
+			case <-timer.C:
+				timer.Reset(p.beat())
+			case <-quit:
+				return
+			}
+		}
+	})
+	return func() {
+		close(quit)
+		running.Wait()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.paper.wipe()
+	}
+}
+
+// beat shows the time as it is now and says how long that is right.
+func (p *Progress) beat() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paper.stand(p.pulse.text(p.render.words))
+	return p.pulse.next()
 }
 
 // Err is the first error of writing.
@@ -135,7 +218,49 @@ type paper struct {
 	out   io.Writer
 	color bool
 	mid   bool // in the middle of a line
+	wrote bool
 	err   error
+
+	standing string     // what will be taken back
+	how      reflow     // how the terminal moves it
+	width    func() int // cells of the terminal's rows; 0: it is not ours now
+}
+
+// stand writes text where it is taken back before anything else is written;
+// no text takes back only.
+func (p *paper) stand(text string) {
+	width := p.width()
+	if width < 2 {
+		text = ""
+	} else if text = head(text, width-1); text == p.standing {
+		return
+	}
+	p.wipe()
+	if text == "" || p.mid {
+		return
+	}
+	p.standing = text
+	if p.color {
+		text = sgr[dim] + text + sgrOff
+	}
+	p.write(text)
+}
+
+// wipe takes back what stands there.
+func (p *paper) wipe() {
+	if p.standing == "" {
+		return
+	}
+	was := view{rows: []string{p.standing}, c: cellsOf(p.standing)}
+	p.standing = ""
+	width := p.width()
+	if width == 0 { // others have written there since
+		return
+	}
+	if above := was.above(width, p.how); above > 0 {
+		p.write(fmt.Sprintf("\x1b[%dA", above))
+	}
+	p.write("\r\x1b[J")
 }
 
 func (p *paper) fresh() {
@@ -172,6 +297,12 @@ func (p *paper) put(st style, how sight, text string) {
 }
 
 func (p *paper) raw(s string) {
+	p.wipe()
+	p.wrote = true
+	p.write(s)
+}
+
+func (p *paper) write(s string) {
 	if _, err := io.WriteString(p.out, s); err != nil && p.err == nil {
 		p.err = err
 	}

@@ -117,6 +117,9 @@ func (s *screen) draw(v view) {
 		if i > 0 {
 			s.buf.WriteString("\r\n")
 		}
+		if s.color && i < v.faint {
+			r = sgr[dim] + r + sgrOff
+		}
 		s.buf.WriteString(r)
 	}
 	s.up(len(v.rows) - 1 - v.r)

@@ -45,7 +45,9 @@ type Terminal struct {
 	typed  time.Time // when the last key came
 	said   time.Time // when the last answer was given
 	reply  string    // and what it was
-	away   bool      // stopped: the terminal belongs to somebody else
+	pulse  pulse
+	status string // as it was drawn
+	away   bool   // stopped: the terminal belongs to somebody else
 
 	undo func() error // what prepareOutput changed
 }
@@ -114,10 +116,41 @@ func (t *Terminal) refresh() {
 	if t.ask != nil {
 		e, m = &t.ask.input, answerMark
 	}
-	t.screen.draw(e.layout(m, t.screen.width, max(1, t.screen.height-1)))
+	height := max(1, t.screen.height-1)
+	if t.status = t.standing(); t.status == "" || height == 1 {
+		t.screen.draw(e.layout(m, t.screen.width, height))
+	} else {
+		t.screen.draw(e.layout(m, t.screen.width, height-1).under(head(t.status, t.screen.width)))
+	}
 	if t.screen.flush() != nil {
 		t.leave() // nobody sees it any more
 	}
+}
+
+// standing is what stands above the line that is typed; empty: nothing does.
+func (t *Terminal) standing() string {
+	if t.stop == nil || t.ask != nil {
+		return ""
+	}
+	return t.pulse.text(t.words)
+}
+
+// beat shows how long a turn waits already, where that has changed.
+func (t *Terminal) beat() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.standing() != t.status {
+		t.refresh()
+	}
+}
+
+// Turn has the reader look at the time as long as the turn runs.
+func (t *Terminal) Turn(ctx context.Context) (context.Context, func()) {
+	turn, end := t.desk.Turn(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rouse()
+	return turn, end
 }
 
 // read turns what comes from the terminal into keys until Close.
@@ -162,6 +195,7 @@ func (t *Terminal) read() {
 		}
 		if n == 0 && !d.waiting() {
 			t.put()
+			t.beat()
 		}
 	}
 }
@@ -170,10 +204,13 @@ func (t *Terminal) read() {
 func (t *Terminal) patience() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.next == nil {
+	switch {
+	case t.next != nil:
+		return max(0, quiet-time.Since(t.typed))
+	case t.stop == nil || t.ask != nil:
 		return -1
 	}
-	return max(0, quiet-time.Since(t.typed))
+	return t.pulse.next()
 }
 
 // take does what keys say. Enter with more text behind it in one piece is a
@@ -341,7 +378,12 @@ func (t *Terminal) Show(e oneloop.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.render.event(e)
-	if t.screen.buf.Len() > 0 || !t.screen.drawn {
+	t.pulse.hear(e)
+	wrote := t.screen.buf.Len() > 0
+	if wrote {
+		t.pulse.shown = time.Now()
+	}
+	if wrote || !t.screen.drawn {
 		t.refresh()
 	}
 }
@@ -351,6 +393,7 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.render.begin(sectionNote)
 	t.screen.put(dim, plainSight, string(p))
+	t.pulse.shown = time.Now()
 	t.refresh()
 	return len(p), nil
 }

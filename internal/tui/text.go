@@ -109,6 +109,10 @@ type Text struct {
 	HooksLeft     string
 	Interrupting  string
 	Interrupted   string
+	WaitsModel    string // time
+	WaitsReply    string // time
+	WaitsCall     string // time
+	WaitsCalls    string // number of calls, time
 	LeaveAgain    string
 	LeaveLater    string
 	Queued        string // the prompt's first line

@@ -110,6 +110,12 @@ func suspendGroup() error {
 // quitSelf does what Ctrl-\ does.
 func quitSelf() error { return syscall.Kill(syscall.Getpid(), syscall.SIGQUIT) }
 
+// foreground is false where f is our terminal and another program has it.
+func foreground(f *os.File) bool {
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp()
+}
+
 // prepareOutput is needed on other systems only.
 func prepareOutput(*os.File) (func() error, error) { return func() error { return nil }, nil }
 

@@ -83,6 +83,9 @@ func stopSelf() error     { return nil }
 func suspendGroup() error { return nil }
 func quitSelf() error     { return errors.ErrUnsupported }
 
+// foreground: there is nothing else here.
+func foreground(*os.File) bool { return true }
+
 // prepareOutput makes the console understand escape sequences.
 func prepareOutput(f *os.File) (func() error, error) {
 	h := windows.Handle(f.Fd())
