@@ -15,7 +15,7 @@ func (w *SandboxWorkspace) KillHolder() {
 // Remember leaves for later programs that these backends do not work.
 func (w *SandboxWorkspace) Remember(backends ...string) (file string) {
 	for _, name := range backends {
-		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: name, Why: "operation not permitted"})
+		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: name, Why: "operation not permitted", lasts: true})
 	}
 	w.remember(nil)
 	return w.memoryFile()

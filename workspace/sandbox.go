@@ -134,7 +134,7 @@ type SandboxFailure struct {
 	Mend    string // what the user can do; empty: nothing is known
 	Earlier bool   // an earlier program found it out; see [SandboxOptions.Memory]
 
-	ours bool // it is about files or folders of ours, and not what the system allows
+	lasts bool // later programs need not try
 }
 
 // SandboxTrial is what came of trying a backend.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,7 +59,7 @@ func (w *SandboxWorkspace) try(known []SandboxFailure) error {
 			return nil
 		}
 		errs = append(errs, err)
-		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: b.name, Why: err.Error(), Mend: mend(b.name, err, setting), ours: isOurs(err)})
+		w.status.Failed = append(w.status.Failed, SandboxFailure{Backend: b.name, Why: err.Error(), Mend: mend(b.name, err, setting), lasts: lasts(err)})
 	}
 	if len(errs) == 0 {
 		errs = []error{fmt.Errorf("there is no backend %q", w.opts.Backend)}
@@ -157,7 +158,7 @@ func (w *SandboxWorkspace) remember(known []SandboxFailure) {
 	path := w.memoryFile()
 	m := memory{System: w.system()}
 	for _, failed := range w.status.Failed {
-		if lasts(failed.Why) && !failed.ours {
+		if failed.lasts || failed.Earlier {
 			m.Failed = append(m.Failed, failed)
 		}
 	}
@@ -183,9 +184,8 @@ func (w *SandboxWorkspace) remember(known []SandboxFailure) {
 
 // lasts reports whether a sandbox that failed so will fail again: the system
 // forbids it. A machine that was short of something is another matter.
-func lasts(why string) bool {
-	why = strings.ToLower(why)
-	return strings.Contains(why, "not permitted") || strings.Contains(why, "permission") || strings.Contains(why, "not implemented")
+func lasts(err error) bool {
+	return !isOurs(err) && (errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOSYS))
 }
 
 // system names what decides about what works, and changes when that may.
@@ -240,8 +240,7 @@ func setting(path string) string {
 // mend says what a user can do about a backend that does not start. Nothing of
 // it is ever done by us.
 func mend(backend string, err error, setting func(path string) string) string {
-	text := strings.ToLower(err.Error())
-	forbidden := strings.Contains(text, "not permitted") || strings.Contains(text, "permission")
+	forbidden := errors.Is(err, fs.ErrPermission)
 	switch {
 	case isOurs(err):
 		return ""
@@ -260,9 +259,9 @@ func mend(backend string, err error, setting func(path string) string) string {
 	case forbidden:
 		return "this system does not let a program make namespaces: in a container start it with --security-opt seccomp=unconfined, " +
 			"on Ubuntu allow them to this program with an AppArmor profile that says userns"
-	case strings.Contains(text, "no space left"), strings.Contains(text, "invalid argument"):
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EINVAL):
 		return "namespaces may be switched off: see user.max_user_namespaces"
-	case strings.Contains(text, "function not implemented"):
+	case errors.Is(err, unix.ENOSYS):
 		return "the kernel is older than 5.12"
 	}
 	return ""

@@ -4,9 +4,11 @@ package workspace_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,7 +140,7 @@ func TestSandboxesAreTriedOneByOneAndMemoryIsRenewed(t *testing.T) {
 }
 
 func TestWhatHelpsAgainstAForbiddenSandboxIsSaid(t *testing.T) {
-	forbidden := errors.New("start sandbox: fork/exec /proc/self/exe: operation not permitted")
+	forbidden := fmt.Errorf("start sandbox: %w", &os.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.EPERM})
 	for _, c := range []struct {
 		backend  string
 		err      error
@@ -146,11 +148,11 @@ func TestWhatHelpsAgainstAForbiddenSandboxIsSaid(t *testing.T) {
 		want     string
 	}{
 		{"ns", forbidden, map[string]string{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}, "apparmor_parser"},
-		{"bwrap", errors.New("bwrap: setting up uid map: Permission denied"), map[string]string{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}, "/usr/bin/bwrap"},
+		{"bwrap", syscall.EACCES, map[string]string{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}, "/usr/bin/bwrap"},
 		{"ns", forbidden, map[string]string{"/proc/sys/kernel/unprivileged_userns_clone": "0"}, "kernel.unprivileged_userns_clone=1"},
-		{"ns", errors.New("no space left on device"), map[string]string{"/proc/sys/user/max_user_namespaces": "0"}, "user.max_user_namespaces"},
+		{"ns", syscall.ENOSPC, map[string]string{"/proc/sys/user/max_user_namespaces": "0"}, "user.max_user_namespaces"},
 		{"ns", forbidden, map[string]string{"/proc/self/status": "Name:\tx\nSeccomp:\t2\n"}, "--security-opt"},
-		{"ns", errors.New("mount_setattr: function not implemented"), nil, "5.12"},
+		{"ns", fmt.Errorf("mount_setattr: %w", syscall.ENOSYS), nil, "5.12"},
 		{"ns", &confine.FileError{Err: forbidden}, nil, ""},
 		{"ll", errors.New("the kernel's Landlock has version 0"), nil, ""},
 	} {

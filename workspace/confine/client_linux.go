@@ -167,14 +167,10 @@ func (h *Holder) greet(p Policy) error {
 		h.Listener = os.NewFile(uintptr(fds[0]), "listener")
 	}
 	h.Facts = answer.Facts
-	if answer.Error == "" {
-		return nil
+	if err := answer.Fault.err(); err != nil {
+		return fmt.Errorf("start sandbox: %w", err)
 	}
-	err = errors.New(answer.Error)
-	if answer.Files {
-		err = &FileError{err}
-	}
-	return fmt.Errorf("start sandbox: %w", err)
+	return nil
 }
 
 // death says why a holder does not answer, in its last words if it had any.

@@ -5,10 +5,10 @@ package confine
 import (
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -26,8 +26,7 @@ const control = 3
 // hello is the holder's first message.
 type hello struct {
 	Facts Facts
-	Error string
-	Files bool // it is a FileError
+	Fault fault
 }
 
 // Helper lives the life of a holder and does not return, when this process
@@ -71,11 +70,7 @@ func hold() int {
 	}
 	h := &holder{policy: p, ruleset: -1}
 	err := h.open()
-	greeting := hello{Facts: h.facts}
-	if err != nil {
-		greeting.Error, greeting.Files = err.Error(), errors.As(err, new(*FileError))
-	}
-	if send(control, greeting, h.listener...) != nil || err != nil {
+	if send(control, hello{h.facts, faultOf(err)}, h.listener...) != nil || err != nil {
 		return 1
 	}
 	closeAll(h.listener)
@@ -232,11 +227,11 @@ type running struct {
 }
 
 func (r *running) refuse(err error) {
-	var errno syscall.Errno
+	f := faultOf(err)
 	head := make([]byte, reportSize)
 	binary.NativeEndian.PutUint32(head, reportFailed)
-	binary.NativeEndian.PutUint32(head[4:], uint32(errno))
-	r.tell.Write(append(head, err.Error()...))
+	binary.NativeEndian.PutUint32(head[4:], uint32(f.Errno))
+	r.tell.Write(append(head, strings.TrimSuffix(f.Text, ": "+syscall.Errno(f.Errno).Error())...)) // as [StepError] has it
 }
 
 // reap waits for the first process. When it is gone the kernel has ended

@@ -29,7 +29,7 @@ func TestWhatIsPackedComesOutAsItWas(t *testing.T) {
 	if unpack(append(packed, 0), new(wrapping)) == nil {
 		t.Error("a byte too many is taken")
 	}
-	if err := unpack(pack(hello{Error: "\xff"}), new(hello)); err != nil {
+	if err := unpack(pack(hello{Fault: fault{Text: "\xff"}}), new(hello)); err != nil {
 		t.Error(err)
 	}
 	if err := unpack(pack(Fence{Keep: []int{3}}), new(Fence)); err != nil {

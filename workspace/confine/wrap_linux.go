@@ -226,25 +226,12 @@ func (b *wrapped) greet(control *os.File, c *Command) error {
 	fds, err := receive(socket, &answer)
 	if err != nil {
 		b.leave(stuck)
-		return fmt.Errorf("start bwrap: %w", ofFiles(lastWords(b.words, err)))
+		return fmt.Errorf("start bwrap: %w", byWords(lastWords(b.words, err)))
 	}
 	if len(fds) == 1 {
 		c.Listener = os.NewFile(uintptr(fds[0]), "listener")
 	}
-	if answer.Error != "" {
-		return &StepError{What: answer.Error}
-	}
-	return nil
-}
-
-// ofFiles tells an error by its words: bwrap has no others.
-func ofFiles(err error) error {
-	for _, words := range []string{"Can't find source path", "Can't create file at", "Can't mkdir", "Can't chdir"} {
-		if strings.Contains(err.Error(), words) {
-			return &FileError{err}
-		}
-	}
-	return err
+	return answer.Fault.err()
 }
 
 // leave waits for the end of bwrap, which follows that of the command, and

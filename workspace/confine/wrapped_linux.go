@@ -36,11 +36,7 @@ func becomeWrapped() int {
 	h := &holder{ruleset: -1, wrapped: true}
 	var what wrapping
 	fds, err := h.openWrapped(&what)
-	greeting := hello{Facts: h.facts}
-	if err != nil {
-		greeting.Error = err.Error()
-	}
-	if send(wrapControl, greeting, h.listener...) != nil || err != nil {
+	if send(wrapControl, hello{h.facts, faultOf(err)}, h.listener...) != nil || err != nil {
 		return 1
 	}
 	closeAll(append(h.listener, wrapControl))
