@@ -48,8 +48,9 @@ type Session struct {
 	// Tools answer calls; nil: there are none, and a call is answered so.
 	Tools oneloop.Tools
 	// Transcript keeps the conversation and says what the model is told of the
-	// tools. Nil: the first turn puts a [oneloop.History] here, which offers
-	// the tools if Tools is a [*oneloop.Toolbox].
+	// tools; one with a method Event(oneloop.Event), as a [Log] is, gets the
+	// events of turns too. Nil: the first turn puts a [oneloop.History] here,
+	// which offers the tools if Tools is a [*oneloop.Toolbox].
 	Transcript oneloop.Transcript
 	Inbox      *Inbox // what comes in while a turn runs; nil: nothing does
 
@@ -126,7 +127,7 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 	if err := s.begin(ctx, prompt); err != nil {
 		return err
 	}
-	emit = oneloop.Sink(emit)
+	emit = s.keeping(oneloop.Sink(emit))
 	t := &turn{session: s, emit: emit}
 	began := time.Now()
 	emit(oneloop.TurnStart{Messages: []*oneloop.Message{prompt}})
@@ -144,6 +145,18 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 	}
 	emit(end)
 	return err
+}
+
+// keeping is emit for a transcript that keeps events too.
+func (s *Session) keeping(emit func(oneloop.Event)) func(oneloop.Event) {
+	k, ok := s.Transcript.(interface{ Event(oneloop.Event) })
+	if !ok {
+		return emit
+	}
+	return func(e oneloop.Event) {
+		k.Event(e) // first: what is shown is kept
+		emit(e)
+	}
 }
 
 // Close ends the session: it calls AtEnd if the session was started, which its

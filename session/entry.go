@@ -1,0 +1,231 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"oneloop"
+)
+
+// Format is the version of the log that is written here. A log names its
+// version in its first entry; older ones are read for ever.
+const Format = 1
+
+// Kinds of entries that are no events. The others are named as their event is.
+const (
+	kindHead    = "session" // the first entry: what the log is
+	kindSetup   = "setup"   // system prompt, tools and parameters as they are sent from here on
+	kindMessage = "message"
+	kindIntent  = "intent"  // a call is about to run that must not run twice
+	kindOutput  = "output"  // a piece of what such a call printed so far
+	kindRewind  = "rewind"  // what follows the entry it names is no longer part of the conversation
+	kindCompact = "compact" // a summary takes the place of what came before
+	kindRedact  = "redact"  // a block is sent otherwise than it is kept
+	kindInfo    = "info"    // what lists of sessions show, newest last
+)
+
+// Head is the first entry of a log.
+type Head struct {
+	Version int    `json:"v"`
+	ID      string `json:"id"`
+	Dir     string `json:"dir"`               // the folder that is worked in
+	Program string `json:"program,omitempty"` // the version that made the log
+	User    string `json:"user,omitempty"`    // who made it and where, "name@host"
+	Parent  *Place `json:"parent,omitempty"`  // a fork: the conversation up to there comes first
+	Child   *Child `json:"child,omitempty"`   // a subtask: of which call
+}
+
+// Place is an entry of a log.
+type Place struct {
+	ID string `json:"id"`
+	N  int64  `json:"n"`
+}
+
+// Child says which call of which session a subtask was started by.
+type Child struct {
+	Of   string `json:"of"`   // id of the session
+	Path string `json:"path"` // of the agent below that session, such as "2" or "2/1"
+	Call string `json:"call,omitempty"`
+}
+
+// entry is one line of a log.
+type entry struct {
+	n    int64 // from 1, without gaps
+	at   time.Time
+	kind string
+	data json.RawMessage // an object
+}
+
+// appendLine appends e as a line. Line breaks in the data, which are white
+// space in JSON, become spaces.
+func (e entry) appendLine(dst []byte) []byte {
+	dst = append(dst, `{"n":`...)
+	dst = strconv.AppendInt(dst, e.n, 10)
+	dst = append(dst, `,"t":"`...)
+	dst = e.at.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
+	dst = append(dst, `","k":"`...)
+	dst = append(dst, e.kind...)
+	dst = append(dst, `","d":`...)
+	from := len(dst)
+	dst = append(dst, e.data...)
+	for i, c := range dst[from:] {
+		if c == '\n' || c == '\r' {
+			dst[from+i] = ' '
+		}
+	}
+	return append(dst, '}', '\n')
+}
+
+// parse reads a line. It does not look into the data, but for its being valid
+// JSON. The data shares the line's memory.
+func parse(line []byte) (e entry, ok bool) {
+	if !json.Valid(line) {
+		return e, false
+	}
+	if e, ok := parseOurs(line); ok {
+		return e, true
+	}
+	// Somebody else wrote it, or wrote it anew.
+	var v struct {
+		N    int64           `json:"n"`
+		At   time.Time       `json:"t"`
+		Kind string          `json:"k"`
+		Data json.RawMessage `json:"d"`
+	}
+	if err := json.Unmarshal(line, &v); err != nil || v.N < 1 || v.Kind == "" || len(v.Data) == 0 || v.Data[0] != '{' {
+		return e, false
+	}
+	return entry{v.N, v.At, v.Kind, v.Data}, true
+}
+
+// parseOurs reads a valid line that is as appendLine writes it, without
+// looking at its data again.
+func parseOurs(line []byte) (e entry, ok bool) {
+	rest, ok1 := bytes.CutPrefix(line, []byte(`{"n":`))
+	number, rest, ok2 := bytes.Cut(rest, []byte(`,"t":"`))
+	at, rest, ok3 := bytes.Cut(rest, []byte(`","k":"`))
+	kind, rest, ok4 := bytes.Cut(rest, []byte(`","d":`))
+	rest = bytes.TrimRight(rest, " \t\r\n")
+	if !ok1 || !ok2 || !ok3 || !ok4 || len(rest) < 3 || rest[0] != '{' {
+		return e, false
+	}
+	var err error
+	if e.n, err = strconv.ParseInt(string(number), 10, 64); err != nil || e.n < 1 {
+		return e, false
+	}
+	if e.at, err = time.Parse(time.RFC3339Nano, string(at)); err != nil {
+		return e, false
+	}
+	e.kind, e.data = string(kind), json.RawMessage(rest[:len(rest)-1])
+	return e, true
+}
+
+// encode gives v as JSON that can be read: without escapes for HTML.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// setup is what is sent with every request beside the messages.
+type setup struct {
+	Model  string            `json:"model,omitempty"`
+	System []oneloop.Block   `json:"-"`
+	Tools  []oneloop.ToolDef `json:"-"`
+	Params oneloop.Params    `json:"params,omitzero"`
+
+	Texts []json.RawMessage `json:"system,omitempty"`
+	Defs  []def             `json:"tools,omitempty"`
+}
+
+// def is a [oneloop.ToolDef] with names.
+type def struct {
+	Name        string          `json:"name,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Raw         json.RawMessage `json:"raw,omitempty"`
+}
+
+func (s setup) encode() ([]byte, error) {
+	s.Texts, s.Defs = nil, nil
+	for _, b := range s.System {
+		text, err := oneloop.AppendBlock(nil, b)
+		if err != nil {
+			return nil, fmt.Errorf("encode the system prompt: %w", err)
+		}
+		s.Texts = append(s.Texts, text)
+	}
+	for _, d := range s.Tools {
+		s.Defs = append(s.Defs, def(d))
+	}
+	return encode(s)
+}
+
+func decodeSetup(data []byte) (s setup, err error) {
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, err
+	}
+	for _, raw := range s.Texts {
+		b, err := oneloop.DecodeBlock(raw)
+		if err != nil {
+			return s, fmt.Errorf("read the system prompt: %w", err)
+		}
+		s.System = append(s.System, b)
+	}
+	for _, d := range s.Defs {
+		s.Tools = append(s.Tools, oneloop.ToolDef(d))
+	}
+	return s, nil
+}
+
+// intent says that a call is about to run whose effect must not come twice.
+type intent struct {
+	Call string `json:"call"`
+	Tool string `json:"tool"`
+}
+
+// printed is a piece of what a call printed.
+type printed struct {
+	Call string `json:"call"`
+	Text string `json:"text"`
+	More bool   `json:"more,omitempty"` // what comes after it is not kept
+}
+
+// rewound says where the conversation goes on from.
+type rewound struct {
+	To int64 `json:"to"` // the last entry that is part of it; 0: none is
+}
+
+// compacted puts a summary in the place of what came before.
+type compacted struct {
+	Summary *oneloop.Message `json:"summary"`
+	From    int64            `json:"from"`             // the first entry that is kept behind it; 0: none is
+	Strip   bool             `json:"strip,omitempty"`  // reasoning in what is kept is left out
+	Before  int64            `json:"before,omitempty"` // tokens in the window before it
+}
+
+// redacted has a block sent otherwise than it is kept.
+type redacted struct {
+	At    int64           `json:"at"`             // the entry of its message
+	Block int             `json:"block"`          // its index there
+	Inner int             `json:"inner"`          // its index in a tool result; -1: the block itself
+	With  json.RawMessage `json:"with,omitempty"` // the block instead; none: it is left out
+	Why   string          `json:"why,omitempty"`
+}
+
+// Info is what a list of sessions shows of one.
+type Info struct {
+	Title string  `json:"title,omitempty"` // how the first prompt begins
+	Name  string  `json:"name,omitempty"`  // given by the user
+	Turns int     `json:"turns,omitempty"`
+	Cost  float64 `json:"cost_usd,omitempty"`
+	Known bool    `json:"cost_known,omitempty"` // all of it has a price
+	Model string  `json:"model,omitempty"`
+}

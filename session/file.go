@@ -1,0 +1,219 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrInUse says that another process has the session open.
+var ErrInUse = errors.New("another oneloop works on this session")
+
+// file is a log on disk. Lines are put at its end, each in one write, and
+// never changed. What cannot be written waits and is tried again with the next
+// line: what was told to the caller as kept is in memory until then.
+type file struct {
+	path  string
+	f     *os.File
+	size  int64  // bytes of whole lines
+	wait  []byte // lines that are not written yet
+	dirty bool   // something was written that may not be on the disk yet
+	fresh bool   // the folder may not know of it yet
+}
+
+// add writes a line, and before it what could not be written so far.
+func (f *file) add(line []byte) error {
+	if len(f.wait) > 0 {
+		f.wait = append(f.wait, line...)
+		line = f.wait
+	}
+	err := f.write(line)
+	if err != nil && len(f.wait) == 0 {
+		f.wait = bytes.Clone(line)
+	}
+	if err == nil {
+		f.wait = nil
+	}
+	return err
+}
+
+func (f *file) write(lines []byte) error {
+	if f.f == nil {
+		if err := f.create(); err != nil {
+			return err
+		}
+	}
+	// At its place, so that a try after one that wrote a part takes that
+	// part's place.
+	if _, err := f.f.WriteAt(lines, f.size); err != nil {
+		return fmt.Errorf("write the session log: %w", err)
+	}
+	f.size += int64(len(lines))
+	f.dirty = true
+	return nil
+}
+
+func (f *file) create() error {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return fmt.Errorf("make the folder of the session log: %w", err)
+	}
+	made, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("make the session log: %w", err)
+	}
+	if err := lock(made); err != nil {
+		made.Close()
+		return fmt.Errorf("lock the session log: %w", err)
+	}
+	f.f, f.fresh = made, true
+	return nil
+}
+
+// sync waits until everything written is on the disk.
+func (f *file) sync() error {
+	if !f.dirty || f.f == nil {
+		return nil
+	}
+	if err := datasync(f.f); err != nil {
+		return fmt.Errorf("sync the session log: %w", err)
+	}
+	if f.fresh {
+		if err := syncDir(filepath.Dir(f.path)); err != nil {
+			return fmt.Errorf("sync the folder of the session log: %w", err)
+		}
+		f.fresh = false
+	}
+	f.dirty = false
+	return nil
+}
+
+func (f *file) close() error {
+	if f.f == nil {
+		return nil
+	}
+	err := f.f.Close()
+	f.f = nil
+	return err
+}
+
+// openFile opens a log that is there for writing, and locks it.
+func openFile(path string) (*file, error) {
+	opened, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(opened); err != nil {
+		opened.Close()
+		return nil, err
+	}
+	return &file{path: path, f: opened}, nil
+}
+
+// Damage is a part of a log that could not be read, or was read with more care
+// than others. The file is left as it is, but for a torn end.
+type Damage struct {
+	Line  int // from 1
+	Bytes int // that are lost
+	What  string
+}
+
+func (d Damage) String() string {
+	return fmt.Sprintf("line %d: %s", d.Line, d.What)
+}
+
+// scan reads the entries of a log up to and with number upTo (0: all). It
+// returns how many bytes at the beginning are whole lines; a last line that has
+// no end and is no entry is what a killed writer leaves, and is not among them.
+func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage []Damage, err error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	next := int64(1)
+	for number := 1; ; number++ {
+		line, err := in.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return whole, damage, err
+		}
+		ended := err == nil
+		text := bytes.TrimRight(line, "\r\n")
+		if !ended && len(text) == 0 {
+			return whole, damage, nil
+		}
+		found, bad := entriesOf(text)
+		if !ended && len(found) == 0 {
+			return whole, append(damage, Damage{number, len(text), "the last entry was not written to its end"}), nil
+		}
+		whole += int64(len(line))
+		if bad != "" {
+			damage = append(damage, Damage{number, len(text), bad})
+		}
+		for _, e := range found {
+			switch {
+			case e.n < next:
+				damage = append(damage, Damage{number, 0, fmt.Sprintf("entry %d comes again and is left out", e.n)})
+				continue
+			case e.n > next && bad == "" && !lostBefore(damage, number):
+				damage = append(damage, Damage{number, 0, fmt.Sprintf("the entries %d to %d are missing before it", next, e.n-1)})
+			}
+			next = e.n + 1
+			if upTo > 0 && e.n > upTo {
+				return whole, damage, nil
+			}
+			if err := each(e); err != nil {
+				return whole, damage, err
+			}
+		}
+		if !ended {
+			return whole, damage, nil
+		}
+	}
+}
+
+// lostBefore reports whether the line before, or one just above it, was told
+// to be damaged already.
+func lostBefore(damage []Damage, line int) bool {
+	return len(damage) > 0 && damage[len(damage)-1].Bytes > 0 && damage[len(damage)-1].Line >= line-1
+}
+
+// entriesOf reads what is in a line: one entry, unless the line is damaged.
+func entriesOf(line []byte) (found []entry, bad string) {
+	if e, ok := parse(line); ok {
+		return []entry{e}, ""
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return nil, "it is empty"
+	}
+	start := []byte(`{"n":`)
+	for from := 0; from < len(line); {
+		at := bytes.Index(line[from:], start)
+		if at < 0 {
+			break
+		}
+		at += from
+		from = at + len(start)
+		for end := len(line); end > at; {
+			if e, ok := parse(line[at:end]); ok {
+				found, from = append(found, e), end
+				break
+			}
+			next := bytes.LastIndex(line[at+1:end], start)
+			if next < 0 {
+				break
+			}
+			end = at + 1 + next
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, "it is no entry"
+	case 1:
+		return found, "a part of it is no entry"
+	}
+	return found, fmt.Sprintf("it holds %d entries instead of one", len(found))
+}
+
+// gone reports whether err says that there is no such file.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

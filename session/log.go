@@ -1,0 +1,326 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"oneloop"
+)
+
+// Setup is what is sent with every request beside the messages, and the model
+// it is sent to.
+type Setup struct {
+	Model  string // as the user names it
+	System []oneloop.Block
+	Tools  []oneloop.ToolDef
+	Params oneloop.Params
+}
+
+// LogOptions are those of a [Log].
+type LogOptions struct {
+	Head // of a new log; its ID is made where it is empty
+
+	// Trouble is called when something could not be written, and with nil when
+	// all of it was written after all. The work goes on either way. It is
+	// called with no lock held.
+	Trouble func(error)
+}
+
+// Log is a conversation that outlives the process: a [oneloop.Transcript] over
+// a file of JSON lines. Every entry is written before it is acted on, so that
+// however the process ends, the conversation can be taken up again, and what is
+// then told of calls that were running is true. The zero Log keeps a
+// conversation in memory.
+//
+// A Log is safe for concurrent use. Only one process has a log open at a time.
+type Log struct {
+	opts LogOptions
+
+	mu    sync.Mutex
+	file  *file // nil: in memory only
+	view  view
+	n     int64 // of the last entry
+	begun bool  // head and setup are written
+	use   *Setup
+	bad   error // why something is not written
+	told  error // what Trouble was told
+
+	syncing sync.Mutex // held while the file is synced
+	dir     string     // of the file, where its parents are
+	now     func() time.Time
+}
+
+// NewLog returns a log that will be kept in the file path, which must not be
+// there yet and is made with the first entry; an empty path keeps it in memory.
+func NewLog(path string, opts LogOptions) *Log {
+	l := &Log{opts: opts, now: time.Now}
+	l.opts.Version = Format
+	if l.opts.ID == "" {
+		l.opts.ID = NewID()
+	}
+	if path == "" {
+		l.view.keep = true
+		return l
+	}
+	l.file, l.dir = &file{path: path}, filepath.Dir(path)
+	return l
+}
+
+// OpenLog opens a log that is there, mends its end and answers the calls that
+// were running when the process that wrote it ended. Damage is told and left
+// in the file; an error means that nothing of it can be used, or [ErrInUse].
+func OpenLog(path string, opts LogOptions) (*Log, []Damage, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open session %s: %w", idOf(path), err)
+	}
+	l := &Log{opts: opts, now: time.Now, file: f, dir: filepath.Dir(path), begun: true}
+	damage, err := l.read()
+	if err != nil {
+		f.close()
+		return nil, damage, fmt.Errorf("open session %s: %w", idOf(path), err)
+	}
+	return l, damage, nil
+}
+
+// read takes the file's entries, and those of its parents.
+func (l *Log) read() ([]Damage, error) {
+	head, whole, damage, err := fold(l.dir, l.file.f, 0, &l.view, &l.n)
+	if err != nil {
+		return damage, err
+	}
+	l.opts.Head = head
+	if info, err := l.file.f.Stat(); err != nil {
+		return damage, err
+	} else if info.Size() > whole {
+		if err := l.file.f.Truncate(whole); err != nil {
+			return damage, fmt.Errorf("cut off the unfinished end: %w", err)
+		}
+	}
+	if l.file.size = whole; whole > 0 {
+		var end [1]byte
+		if _, err := l.file.f.ReadAt(end[:], whole-1); err == nil && end[0] != '\n' {
+			if err := l.file.write([]byte("\n")); err != nil {
+				return damage, err
+			}
+		}
+	}
+	l.view.settle()
+	if m := l.view.unanswered(); m != nil {
+		return damage, l.append(m)
+	}
+	return damage, nil
+}
+
+// settle ends the folding of a log: what is only needed for it is let go.
+func (v *view) settle() {
+	if !v.keep {
+		v.older = nil
+	}
+	v.mend()
+}
+
+// fold takes the entries of r up to the number upTo (0: all), and before them
+// those of the logs it was forked from, which lie in dir.
+func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, whole int64, damage []Damage, err error) {
+	v.keep = true
+	defer func() { v.keep = false }()
+	whole, damage, err = scan(r, upTo, func(e entry) error {
+		if e.kind == kindHead && head.ID == "" {
+			if err := decoded(e.data, func(h Head) { head = h }); err != nil {
+				return fmt.Errorf("read its first entry: %w", err)
+			}
+			if head.Version > Format {
+				return fmt.Errorf("it was written by a newer oneloop (format %d, this one reads up to %d); use that one", head.Version, Format)
+			}
+			if head.Parent != nil {
+				return foldParent(dir, *head.Parent, v)
+			}
+			return nil
+		}
+		*n = e.n
+		return v.take(e)
+	})
+	if err == nil && head.ID == "" {
+		err = errors.New("it has no first entry, so it is no log of a session")
+	}
+	v.holes = v.holes || slices.ContainsFunc(damage, func(d Damage) bool { return d.Bytes > 0 || strings.Contains(d.What, "missing") })
+	return head, whole, damage, err
+}
+
+func foldParent(dir string, p Place, v *view) error {
+	f, err := os.Open(logPath(dir, p.ID))
+	if err != nil {
+		return fmt.Errorf("read the session it was forked from: %w", err)
+	}
+	defer f.Close()
+	var n int64
+	_, _, _, err = fold(dir, f, p.N, v, &n)
+	v.keep = true                                                         // the one who called still needs it
+	v.info.Name, v.before, v.spent = "", oneloop.Spend{}, oneloop.Spend{} // those are not the fork's
+	return err
+}
+
+// Use says what is sent beside the messages from now on. It reports whether
+// that is what was sent before, which is when what an API has cached and what
+// it has bound its reasoning to are still good.
+func (l *Log) Use(s Setup) (same bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.use = &s
+	return l.sameSetup(s)
+}
+
+func (l *Log) sameSetup(s Setup) bool {
+	a, err := setup{Model: s.Model, System: s.System, Tools: s.Tools, Params: s.Params}.encode()
+	if err != nil {
+		return false
+	}
+	b, err := l.view.setup.encode()
+	return err == nil && bytes.Equal(a, b)
+}
+
+// Request returns what may be sent, oldest first. It costs the same however
+// long the conversation is.
+func (l *Log) Request(ctx context.Context) (*oneloop.Request, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	msgs := l.view.msgs
+	req := &oneloop.Request{Messages: msgs[:len(msgs):len(msgs)]}
+	if l.use != nil {
+		req.System, req.Tools, req.Params = l.use.System, l.use.Tools, l.use.Params
+	} else {
+		s := l.view.setup
+		req.System, req.Tools, req.Params = s.System, s.Tools, s.Params
+	}
+	return req, nil
+}
+
+// Append keeps msgs. Those that are not [oneloop.Message.Sendable] are kept
+// too, but left out of requests. It fails only for a message that has no form
+// in JSON: one that cannot be written is kept in memory, Trouble is told, and
+// it is written with the next one.
+func (l *Log) Append(_ context.Context, msgs ...*oneloop.Message) error {
+	l.mu.Lock()
+	defer l.tell()
+	defer l.mu.Unlock()
+	return l.append(msgs...)
+}
+
+func (l *Log) append(msgs ...*oneloop.Message) error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	for _, m := range msgs {
+		data, err := m.AppendJSON(nil)
+		if err != nil {
+			return err
+		}
+		e := l.write(kindMessage, data)
+		l.view.last = e.at
+		l.view.message(e, m)
+	}
+	return nil
+}
+
+// begin writes the first entries, and the setup when it has changed.
+func (l *Log) begin() error {
+	if l.now == nil { // the zero Log
+		l.now, l.view.keep = time.Now, true
+	}
+	if !l.begun {
+		l.begun = true
+		l.put(kindHead, l.opts.Head)
+	}
+	if l.use == nil || l.sameSetup(*l.use) {
+		return nil
+	}
+	s := setup{Model: l.use.Model, System: l.use.System, Tools: l.use.Tools, Params: l.use.Params}
+	data, err := s.encode()
+	if err != nil {
+		return err
+	}
+	l.write(kindSetup, data)
+	l.view.setup = s
+	return nil
+}
+
+// put writes an entry with v in it. What is put here always has a form in
+// JSON.
+func (l *Log) put(kind string, v any) entry {
+	data, err := encode(v)
+	if err != nil {
+		data, _ = encode(oneloop.Notice{Text: fmt.Sprintf("the entry %s that belongs here has no form in JSON: %v", kind, err)})
+		kind = string(oneloop.KindNotice)
+	}
+	return l.write(kind, data)
+}
+
+// write writes an entry. An error of the disk does not stop the work.
+func (l *Log) write(kind string, data []byte) entry {
+	l.n++
+	e := entry{n: l.n, at: l.now(), kind: kind, data: data}
+	if l.file != nil {
+		l.bad = l.file.add(e.appendLine(make([]byte, 0, len(data)+80)))
+	}
+	return e
+}
+
+// tell tells of trouble, and of its end.
+func (l *Log) tell() {
+	l.mu.Lock()
+	bad, told := l.bad, l.told
+	l.told = bad
+	l.mu.Unlock()
+	if l.opts.Trouble != nil && (bad == nil) != (told == nil) {
+		l.opts.Trouble(bad)
+	}
+}
+
+// Kept is nil when everything is written, and else says why it is not.
+func (l *Log) Kept() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return errors.New("the session is kept in memory only")
+	}
+	return l.bad
+}
+
+// ID is the session's.
+func (l *Log) ID() string { return l.opts.ID }
+
+// Dir is the folder the session works in.
+func (l *Log) Dir() string { return l.opts.Dir }
+
+// Close lets others open the log. What was not written is tried once more.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := l.bad
+	if err != nil {
+		err = l.file.add(nil)
+		l.bad = err
+	}
+	return errors.Join(err, l.file.close())
+}
+
+// reader reads the log as it is now, also what waits to be written.
+func (l *Log) reader() io.Reader {
+	return io.MultiReader(io.NewSectionReader(l.file.f, 0, l.file.size), bytes.NewReader(l.file.wait))
+}

@@ -1,0 +1,203 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"oneloop"
+)
+
+// Intend has calls of t that must not run twice written down, and that on the
+// disk, before they run. It is the innermost wrapper of a tool: an intent is
+// for a call that runs.
+func (l *Log) Intend(t oneloop.Tool) oneloop.Tool {
+	run := t.Run
+	t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		if t.Effect == nil || t.Effect(call) == oneloop.Once {
+			l.intend(call)
+		}
+		return run(ctx, call, emit)
+	}
+	return t
+}
+
+func (l *Log) intend(call *oneloop.ToolUse) {
+	l.mu.Lock()
+	i := intent{Call: call.ID, Tool: call.Name}
+	e := l.put(kindIntent, i)
+	l.view.intent(e.at, i)
+	l.mu.Unlock()
+	l.sync()
+	l.tell()
+}
+
+// sync waits until what was written before is on the disk. Of several that
+// wait at once, the first syncs for those whose entries were written by then.
+func (l *Log) sync() {
+	if l.file == nil {
+		return
+	}
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.file.sync(); err != nil {
+		l.bad = err
+	}
+}
+
+// Bounds of what is kept of the output of a call that must not run twice. It
+// is for the case that the process ends before the call does.
+const (
+	outputKept  = 16 << 10 // bytes of a call
+	outputPiece = 1 << 10  // bytes that are collected, unless time goes by
+	outputPause = time.Second
+)
+
+// collected is output of a call that is not written yet.
+type collected struct {
+	text  strings.Builder
+	since time.Time
+	kept  int
+}
+
+// Event keeps those events that a conversation cannot be told without: what
+// came from outside, in order. Messages are kept by Append; deltas are not
+// kept, and those of subtasks are in logs of their own.
+func (l *Log) Event(e oneloop.Event) {
+	switch e := e.(type) {
+	case oneloop.ToolOutput:
+		l.output(e)
+		return
+	case oneloop.TurnStart:
+		e.Messages = nil
+		l.event(e)
+		return
+	case oneloop.Spend:
+		l.mu.Lock()
+		l.view.spend(e)
+		l.mu.Unlock()
+	case oneloop.TurnEnd:
+		l.event(e)
+		l.SetInfo(l.view.account)
+		return
+	case oneloop.Child:
+		return
+	}
+	if slices.Contains(kept, e.Kind()) {
+		l.event(e)
+	}
+}
+
+// kept are the kinds of events that are entries.
+var kept = []oneloop.Kind{
+	oneloop.KindTurnEnd, oneloop.KindDiscard, oneloop.KindRetry, oneloop.KindQuestion, oneloop.KindAnswer, oneloop.KindDenied,
+	oneloop.KindSpend, oneloop.KindLimit, oneloop.KindNotice, oneloop.KindBoundary, oneloop.KindChildStart, oneloop.KindChildEnd,
+}
+
+func (l *Log) event(e oneloop.Event) {
+	l.mu.Lock()
+	if l.begin() == nil {
+		l.put(string(e.Kind()), e)
+	}
+	l.mu.Unlock()
+	l.tell()
+}
+
+// output keeps what a call prints that must not run twice, in large pieces.
+func (l *Log) output(o oneloop.ToolOutput) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.view.running[o.ID]
+	if r == nil || r.more || l.file == nil {
+		return
+	}
+	if r.pending.text.Len() == 0 {
+		r.pending.since = l.now()
+	}
+	p := &r.pending
+	p.text.WriteString(o.Text[:min(len(o.Text), outputKept)])
+	if p.text.Len() < outputPiece && l.now().Sub(p.since) < outputPause && p.kept > 0 {
+		return
+	}
+	text := p.text.String()
+	p.text.Reset()
+	if p.kept+len(text) > outputKept {
+		text, r.more = text[:max(0, outputKept-p.kept)], true
+	}
+	p.kept += len(text)
+	l.put(kindOutput, printed{Call: o.ID, Text: text, More: r.more})
+}
+
+// Errors of changes to a conversation.
+var errNoSuchPlace = errors.New("the conversation has no such place")
+
+// Rewind takes the conversation back to what it was after the entry to; 0
+// begins it anew. What followed stays in the log and is no longer sent.
+func (l *Log) Rewind(to int64) error {
+	l.mu.Lock()
+	defer l.tell()
+	defer l.mu.Unlock()
+	if to < 0 || to > l.n {
+		return fmt.Errorf("rewind to entry %d of %d: %w", to, l.n, errNoSuchPlace)
+	}
+	if err := l.begin(); err != nil {
+		return err
+	}
+	l.put(kindRewind, rewound{To: to})
+	if l.view.rewind(to) {
+		return nil
+	}
+	if l.file == nil || l.file.f == nil {
+		return fmt.Errorf("rewind to entry %d: %w", to, errNoSuchPlace)
+	}
+	// It lies before a compaction: what was sent then is in the file.
+	var v view
+	var n int64
+	if _, _, _, err := fold(l.dir, l.reader(), 0, &v, &n); err != nil {
+		return fmt.Errorf("rewind to entry %d: %w", to, err)
+	}
+	v.settle()
+	l.view = v
+	return nil
+}
+
+// Prompts are the places a conversation can go back to: before each of these
+// the user spoke.
+func (l *Log) Prompts() []Prompt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.view.prompts)
+}
+
+// Info is what lists show of the session.
+func (l *Log) Info() Info {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.view.info
+}
+
+// SetInfo changes it.
+func (l *Log) SetInfo(change func(*Info)) {
+	l.mu.Lock()
+	info := l.view.info
+	if change(&info); info != l.view.info {
+		l.view.info = info
+		if l.begin() == nil {
+			l.put(kindInfo, info)
+		}
+	}
+	l.mu.Unlock()
+	l.tell()
+}
+
+// Spent is what the session used in all its runs.
+func (l *Log) Spent() oneloop.Spend {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.view.spentAll()
+}
