@@ -131,7 +131,7 @@ func (d Damage) String() string {
 // no end and is no entry is what a killed writer leaves, and is not among them.
 func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage []Damage, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
-	next := int64(1)
+	next := int64(0) // a fork's numbers begin where it left its parent
 	for number := 1; ; number++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil && err != io.EOF {
@@ -151,12 +151,15 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 			damage = append(damage, Damage{number, len(text), bad})
 		}
 		for _, e := range found {
+			if next == 0 && e.kind == kindHead {
+				next = e.n
+			}
 			switch {
 			case e.n < next:
 				damage = append(damage, Damage{number, 0, fmt.Sprintf("entry %d comes again and is left out", e.n)})
 				continue
-			case e.n > next && bad == "" && !lostBefore(damage, number):
-				damage = append(damage, Damage{number, 0, fmt.Sprintf("the entries %d to %d are missing before it", next, e.n-1)})
+			case e.n > max(next, 1) && bad == "" && !lostBefore(damage, number):
+				damage = append(damage, Damage{number, 0, fmt.Sprintf("the entries %d to %d are missing before it", max(next, 1), e.n-1)})
 			}
 			next = e.n + 1
 			if upTo > 0 && e.n > upTo {

@@ -36,9 +36,9 @@ func (v *view) answer(c *oneloop.ToolUse) *oneloop.ToolResult {
 		r.ID = c.ID
 		return r
 	}
-	text := "Interrupted: oneloop ended before this call was run. It changed nothing; make the call again if it is still needed."
+	text := "Interrupted: the conversation broke off before this call was run. It changed nothing; make the call again if it is still needed."
 	if r := v.running[c.ID]; r != nil {
-		text = fmt.Sprintf("Interrupted; outcome unknown: oneloop was killed while this call ran. It began at %s. It may have done all of its work, a part of it, or nothing: look before you do it again.",
+		text = fmt.Sprintf("Interrupted; outcome unknown: the conversation broke off while this call ran, which began at %s. It may have done all of its work, a part of it, or nothing: look before you do it again.",
 			r.since.UTC().Format(time.RFC3339))
 		if out := strings.TrimSpace(r.text); out != "" {
 			text += "\nIts output until then:\n" + out

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"oneloop"
 )
 
 // NewID names a session: when it began, and something nobody else has.
@@ -232,4 +235,221 @@ func Title(prompt string) string {
 		line = string(r[:59]) + "…"
 	}
 	return line
+}
+
+// Fork makes a session that begins as the one at path, up to its entry at (0:
+// its newest), and returns the path of its log. The cost does not depend on
+// how long the session is: the new log names the old one.
+func Fork(path string, at int64, opts LogOptions) (string, error) {
+	fail := func(err error) (string, error) { return "", fmt.Errorf("fork session %s: %w", idOf(path), err) }
+	newest, err := lastEntry(path)
+	if err != nil {
+		return fail(err)
+	}
+	if at == 0 {
+		at = newest
+	}
+	if at < 1 || at > newest {
+		return fail(fmt.Errorf("entry %d of %d: %w", at, newest, errNoSuchPlace))
+	}
+	from := glance(path)
+	if from.Err != nil {
+		return fail(from.Err)
+	}
+	if opts.Dir == "" {
+		opts.Dir = from.Dir
+	}
+	opts.Parent = &Place{ID: idOf(path), N: at}
+	opts.ID = NewID()
+	made := logPath(filepath.Dir(path), opts.ID)
+	l := NewLog(made, opts)
+	l.n, l.view.info = at, from.Info
+	l.view.info.Name = ""
+	if err := l.start(); err != nil {
+		return fail(err)
+	}
+	return made, nil
+}
+
+// start writes the first entries of a log, and closes it.
+func (l *Log) start() error {
+	l.mu.Lock()
+	err := l.begin()
+	if err == nil {
+		l.put(kindInfo, l.view.info)
+		err = l.bad
+	}
+	l.mu.Unlock()
+	return errors.Join(err, l.Close())
+}
+
+// lastEntry is the number of the last whole entry of a log.
+func lastEntry(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	for part := int64(glanceAt); ; part *= 8 {
+		from := max(0, info.Size()-part)
+		piece := make([]byte, info.Size()-from)
+		if _, err := f.ReadAt(piece, from); err != nil && err != io.EOF {
+			return 0, err
+		}
+		lines := bytes.Split(piece, []byte("\n"))
+		if from > 0 {
+			lines = lines[1:]
+		}
+		for _, line := range slices.Backward(lines) {
+			if e, ok := parse(line); ok {
+				return e.n, nil
+			}
+		}
+		if from == 0 {
+			return 0, errors.New("it has no entries")
+		}
+	}
+}
+
+// Remove removes a session with the logs of its subtasks. Forks of it are made
+// whole first, so that they need it no longer. It returns [ErrInUse] when one
+// of them is open.
+func (s Store) Remove(path string) error {
+	fail := func(err error) error { return fmt.Errorf("remove session %s: %w", idOf(path), err) }
+	id, dir := idOf(path), filepath.Dir(path)
+	held, err := openFile(path)
+	if err != nil {
+		return fail(err)
+	}
+	defer held.close()
+	in, err := os.ReadDir(dir)
+	if err != nil {
+		return fail(err)
+	}
+	var children []string
+	for _, f := range in {
+		other := filepath.Join(dir, f.Name())
+		if filepath.Ext(f.Name()) != extension || other == path {
+			continue
+		}
+		head := headOf(other)
+		if head.Child != nil && head.Child.Of == id {
+			children = append(children, other)
+		}
+		if head.Parent != nil && head.Parent.ID == id {
+			if err := makeWhole(other); err != nil {
+				return fail(fmt.Errorf("make its fork %s whole: %w", head.ID, err))
+			}
+		}
+	}
+	for _, c := range children {
+		if err := os.Remove(c); err != nil && !gone(err) {
+			return fail(err)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// headOf is the first entry of a log, zero when it has none.
+func headOf(path string) (h Head) {
+	f, err := os.Open(path)
+	if err != nil {
+		return h
+	}
+	defer f.Close()
+	stop := errors.New("enough")
+	scan(io.LimitReader(f, glanceAt), 0, func(e entry) error {
+		if e.kind == kindHead {
+			decoded(e.data, func(got Head) { h = got })
+		}
+		return stop
+	})
+	return h
+}
+
+// makeWhole rewrites a fork so that it needs no parent.
+func makeWhole(path string) error {
+	f, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".whole-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	defer tmp.Close()
+	out := bufio.NewWriter(tmp)
+	if err := copyWhole(out, filepath.Dir(path), f.f, 0, nil); err != nil {
+		return err
+	}
+	if err := errors.Join(out.Flush(), tmp.Sync()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// copyWhole writes the entries of a log up to upTo (0: all), those of its
+// parents in their places. The first entry is head, or the log's own.
+func copyWhole(out io.Writer, dir string, r io.Reader, upTo int64, head *Head) error {
+	_, _, err := scan(r, upTo, func(e entry) error {
+		if e.kind != kindHead {
+			_, err := out.Write(e.appendLine(nil))
+			return err
+		}
+		var own Head
+		if err := decoded(e.data, func(h Head) { own = h }); err != nil {
+			return err
+		}
+		parent, first := own.Parent, head == nil
+		if own.Parent = nil; first {
+			head = &own
+		}
+		if parent == nil {
+			data, err := encode(head)
+			if err != nil {
+				return err
+			}
+			_, err = out.Write(entry{e.n, e.at, kindHead, data}.appendLine(nil))
+			return err
+		}
+		f, err := os.Open(logPath(dir, parent.ID))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := copyWhole(out, dir, f, parent.N, head); err != nil {
+			return err
+		}
+		// In the place of its first entry, so that no number is missing.
+		data, err := encode(oneloop.Notice{Text: "forked from session " + parent.ID})
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(entry{e.n, e.at, string(oneloop.KindNotice), data}.appendLine(nil))
+		return err
+	})
+	return err
+}
+
+// Rename gives a session a name, by which it can be found; an empty one takes
+// it away.
+func Rename(path, name string) error {
+	l, _, err := OpenLog(path, LogOptions{})
+	if err != nil {
+		return err
+	}
+	l.SetInfo(func(i *Info) { i.Name = strings.Join(strings.Fields(name), " ") })
+	return errors.Join(l.Kept(), l.Close())
 }

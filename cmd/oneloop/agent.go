@@ -35,7 +35,8 @@ type agent struct {
 	dir       string
 	model     catalog.Model
 	ledger    *budget.Ledger
-	build     func() *session.Session // an agent like this one with an empty history
+	log       atomic.Pointer[session.Log]
+	build     func() *session.Session // an agent like this one, over its log
 	scratch   string                  // of the run, outside the folder that is worked in
 	own       bool                    // Close removes scratch
 	unscratch func()                  // it is removed
@@ -59,8 +60,12 @@ type agent struct {
 	one   sync.Mutex                          // held while they hear
 }
 
-// tell hands an event that belongs to no turn to whoever listens.
+// tell hands an event that belongs to no turn to the log, and to whoever
+// listens.
 func (a *agent) tell(e oneloop.Event) {
+	if l := a.log.Load(); l != nil {
+		l.Event(e)
+	}
 	if hear := a.hear.Load(); hear != nil {
 		(*hear)(e)
 	}
@@ -72,6 +77,8 @@ type spec struct {
 	system string         // instead of the profile's
 	tools  []oneloop.Tool // instead of the usual ones
 	ledger *budget.Ledger // nil: one with the limits of the command line
+	resume string         // the log to go on with; empty: a new one
+	child  *session.Child // which call it is for
 
 	parent *agent // nil: it is the first of its run
 
@@ -82,7 +89,7 @@ type spec struct {
 // newAgent wires an agent. Read from the bottom: a session over a model, tools
 // and a history; every layer wraps the one before it.
 func (p *program) newAgent(s spec) (_ *agent, err error) {
-	a := &agent{id: newID(), ledger: s.ledger}
+	a := &agent{ledger: s.ledger}
 	if s.parent != nil {
 		a.scratch = s.parent.scratch
 	}
@@ -91,6 +98,9 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			a.Close()
 		}
 	}()
+	if err := p.keep(a, s); err != nil {
+		return nil, &codeError{exitConfig, err}
+	}
 	if s.attach == nil {
 		if s.attach, err = p.first(a); err != nil {
 			return nil, &codeError{exitConfig, err}
@@ -142,11 +152,14 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	m = model.Budget(m, a.ledger, p.modelName())
 
 	a.build = func() *session.Session {
-		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: &oneloop.History{
+		log := a.log.Load()
+		log.Use(session.Setup{
+			Model:  p.modelName(),
 			System: p.system(prof, s.system),
 			Tools:  defs,
 			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
-		}}
+		})
+		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: log}
 		a.moments(s.parent, made)
 		return made
 	}
@@ -263,11 +276,6 @@ func (p *program) cache(dir string) string {
 	return filepath.Join(home, cacheName(dir))
 }
 
-// newID names a session: when it began, and something nobody else has.
-func newID() string {
-	return fmt.Sprintf("%s-%08x", time.Now().UTC().Format("20060102T150405"), rand.Uint32())
-}
-
 // spent is what the agent and its children used so far.
 func (a *agent) spent() oneloop.Spend {
 	t := a.ledger.Totals()
@@ -343,6 +351,9 @@ func (a *agent) Close() error {
 	}
 	if a.drop != nil {
 		err = errors.Join(err, a.drop())
+	}
+	if l := a.log.Load(); l != nil {
+		err = errors.Join(err, l.Close())
 	}
 	if a.own {
 		err = errors.Join(err, os.RemoveAll(a.scratch))
@@ -439,7 +450,7 @@ func (p *program) system(prof profile, own string) []oneloop.Block {
 // with a history of its own and within its parent's limits.
 func (p *program) child(parent *agent) team.Run {
 	return func(ctx context.Context, t team.Task, emit func(oneloop.Event)) (string, error) {
-		a, err := p.newAgent(spec{parent: parent, dir: t.Dir, ledger: parent.ledger.Child(budget.Limits{}), attach: t.Broker.Attach})
+		a, err := p.newAgent(spec{parent: parent, dir: t.Dir, child: &session.Child{Of: parent.id, Path: strings.TrimPrefix(t.Agent, "/")}, ledger: parent.ledger.Child(budget.Limits{}), attach: t.Broker.Attach})
 		if err != nil {
 			return "", err
 		}

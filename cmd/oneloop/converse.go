@@ -24,6 +24,10 @@ func (p *program) converse(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	resume, dir, err := p.resumed(dir)
+	if err != nil {
+		return err
+	}
 	if err := p.checkTools(); err != nil {
 		return err
 	}
@@ -32,7 +36,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 	}
 	var front tui.Front
 	p.ask = session.Queue(func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) { return front.Ask(ctx, q) })
-	a, err := p.newAgent(spec{dir: dir})
+	a, err := p.newAgent(spec{dir: dir, resume: resume})
 	if err != nil {
 		return err
 	}
@@ -185,7 +189,7 @@ func (c *conversation) clear(ctx context.Context) {
 	if err != nil && turn.Err() == nil {
 		c.front.Say(fmt.Sprintf(c.words.ErrorLine, c.explain(err)))
 	}
-	c.agent.Session = c.agent.build()
+	c.renew(c.agent)
 	c.trace.clear()
 	c.front.Say(c.words.Cleared)
 }

@@ -43,6 +43,9 @@ type options struct {
 	allowed      string // rules
 	json         bool
 	trust        bool
+	goOn         bool   // with the folder's last session
+	resume       string // id, the beginning of one, or name of a session
+	fork         bool   // go on with a copy of it
 	trace        string // "" off, "-" stderr, else a file
 	yes          bool
 	help         bool
@@ -85,6 +88,9 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.BoolVar(&o.trust, "trust", false, "")
 	f.StringVar(&o.trace, "trace", "", "")
 	f.Lookup("trace").NoOptDefVal = "-"
+	f.BoolVarP(&o.goOn, "continue", "c", false, "")
+	f.StringVarP(&o.resume, "resume", "r", "", "")
+	f.BoolVar(&o.fork, "fork", false, "")
 	f.BoolVar(&o.yes, "yes", false, "")
 	f.BoolVarP(&o.help, "help", "h", false, "")
 	f.BoolVar(&o.version, "version", false, "")
@@ -191,6 +197,10 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return bad("--series", o.series, "s01")
 	case o.series != "" && f.Changed("tools"):
 		return usagef(words.FlagApart, "--series", "--tools")
+	case o.goOn && f.Changed("resume"):
+		return usagef(words.FlagApart, "--continue", "--resume")
+	case o.fork && !o.goOn && !f.Changed("resume"):
+		return usagef(words.FlagTogether, "--fork", "--continue, --resume")
 	case o.partial && o.output != "stream-json":
 		return usagef(words.FlagTogether, "--include-partial-messages", "--output-format stream-json")
 	case f.Changed("tools") && strings.TrimSpace(o.tools) == "":

@@ -12,6 +12,7 @@ import (
 
 	"oneloop"
 	"oneloop/internal/tui"
+	"oneloop/session"
 	"oneloop/trace"
 )
 
@@ -28,6 +29,10 @@ func (p *program) task(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	resume, dir, err := p.resumed(dir)
+	if err != nil {
+		return err
+	}
 	if err := p.checkTools(); err != nil {
 		return err
 	}
@@ -38,7 +43,7 @@ func (p *program) task(ctx context.Context) (err error) {
 	if err := p.load(ctx, dir, nil); err != nil {
 		return err
 	}
-	a, err := p.newAgent(spec{dir: dir})
+	a, err := p.newAgent(spec{dir: dir, resume: resume})
 	if err != nil {
 		return err
 	}
@@ -198,7 +203,7 @@ func (p *program) failed(err error) error {
 	if p.opts.output == "text" {
 		return nil
 	}
-	s := trace.NewStreamJSON(p.stdout, trace.StreamOptions{Session: newID(), Version: version(), Only: trace.ResultOnly})
+	s := trace.NewStreamJSON(p.stdout, trace.StreamOptions{Session: session.NewID(), Version: version(), Only: trace.ResultOnly})
 	s.Result("", err)
 	return s.Err()
 }

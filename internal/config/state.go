@@ -11,6 +11,14 @@ import (
 	"syscall"
 )
 
+// StateDir is [Settings.StateDir], for those who need it before there are
+// settings.
+func StateDir(environment []string) string {
+	l := &loader{env: environ(environment), out: new(Settings)}
+	l.findDirs()
+	return l.out.StateDir
+}
+
 // findState sees whether the state folder can be written, or made. If not, the
 // program works without one and the user is told once. It is made by whatever
 // keeps something in it: most runs do not, and on a busy disk making a folder

@@ -105,6 +105,17 @@ type Text struct {
 	Cleared       string
 	Background    plural // of commands
 	NoCost        string
+
+	// Sessions.
+	LogTrouble    string // error
+	LogKept       string
+	LogDamaged    string // session, the damage
+	NothingKept   string
+	NoSession     string // error
+	NoSessionHere string // folder
+	SessionInUse  string // session
+	Resumed       string // title, turns, when
+	ResumeHint    string // session
 	HooksWait     string
 	HooksLeft     string
 	Interrupting  string

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"oneloop"
+	"oneloop/internal/config"
+	"oneloop/session"
+)
+
+// store is where sessions are kept; nil when nothing is kept.
+func (p *program) store() *session.Store {
+	if p.settings.StateDir == "" {
+		return nil
+	}
+	return &session.Store{Dir: filepath.Join(p.settings.StateDir, "sessions")}
+}
+
+// keep gives an agent the log of its conversation.
+func (p *program) keep(a *agent, s spec) error {
+	opts := p.logOptions(a, s)
+	if s.resume == "" {
+		a.take(p.newLog(opts))
+		return nil
+	}
+	log, damage, err := session.OpenLog(s.resume, opts)
+	if err != nil {
+		return p.inUse(err, s.resume)
+	}
+	for _, d := range damage {
+		p.settings.Notices = append(p.settings.Notices, fmt.Sprintf(p.words.LogDamaged, log.ID(), d))
+	}
+	a.take(log)
+	return nil
+}
+
+func (p *program) logOptions(a *agent, s spec) session.LogOptions {
+	return session.LogOptions{
+		Head: session.Head{Dir: realPath(s.dir), Program: version(), User: p.person(), Child: s.child},
+		Trouble: func(err error) {
+			text := p.words.LogKept
+			if err != nil {
+				text = fmt.Sprintf(p.words.LogTrouble, err)
+			}
+			a.tell(oneloop.Notice{Text: text})
+		},
+	}
+}
+
+func (p *program) newLog(opts session.LogOptions) *session.Log {
+	if store := p.store(); store != nil {
+		return store.New(opts)
+	}
+	return session.NewLog("", opts)
+}
+
+func (a *agent) take(log *session.Log) {
+	a.log.Store(log)
+	a.id = log.ID()
+}
+
+// renew begins a new conversation with the same agent.
+func (p *program) renew(a *agent) {
+	old := a.log.Load()
+	if err := old.Close(); err != nil {
+		a.tell(oneloop.Notice{Text: fmt.Sprintf(p.words.LogTrouble, err)})
+	}
+	a.take(p.newLog(p.logOptions(a, spec{dir: a.dir})))
+	a.Session = a.build()
+}
+
+// intended has calls that must not run twice written down before they run.
+// The log is looked up then: another conversation has another one.
+func (a *agent) intended(t oneloop.Tool) oneloop.Tool {
+	inner := t
+	t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		return a.log.Load().Intend(inner).Run(ctx, call, emit)
+	}
+	return t
+}
+
+// person is who runs the program and where.
+func (p *program) person() string {
+	name := p.variable("USER")
+	if name == "" {
+		if u, err := user.Current(); err == nil {
+			name = u.Username
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return name
+	}
+	return name + "@" + host
+}
+
+func realPath(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// resumed is the session that the command line means, and the folder it works
+// in. The path is empty when it means a new one.
+func (p *program) resumed(dir string) (path, work string, err error) {
+	if !p.opts.goOn && p.opts.resume == "" {
+		return "", dir, nil
+	}
+	state := config.StateDir(p.env)
+	if state == "" {
+		return "", "", &codeError{exitConfig, errors.New(p.words.NothingKept)}
+	}
+	store := session.Store{Dir: filepath.Join(state, "sessions")}
+	var l session.Listed
+	if p.opts.resume != "" {
+		if l, err = store.Find(realPath(dir), p.opts.resume); err != nil {
+			return "", "", usagef(p.words.NoSession, err)
+		}
+	} else {
+		list, err := store.List(realPath(dir))
+		if err != nil {
+			return "", "", &codeError{exitConfig, err}
+		}
+		if len(list) == 0 {
+			return "", "", usagef(p.words.NoSessionHere, dir)
+		}
+		l = list[0]
+	}
+	if l.Err != nil {
+		return "", "", &codeError{exitConfig, fmt.Errorf("%s: %w", l.Path, l.Err)}
+	}
+	if p.opts.fork {
+		if l.Path, err = session.Fork(l.Path, 0, session.LogOptions{Head: session.Head{Program: version(), User: p.person()}}); err != nil {
+			return "", "", &codeError{exitConfig, err}
+		}
+	}
+	if p.opts.dir == "" && l.Dir != "" {
+		dir = l.Dir
+	}
+	return l.Path, dir, nil
+}
+
+// inUse is err with what can be done about a session that is open elsewhere.
+func (p *program) inUse(err error, path string) error {
+	if errors.Is(err, session.ErrInUse) {
+		return &codeError{exitConfig, fmt.Errorf(p.words.SessionInUse, strings.TrimSuffix(filepath.Base(path), ".jsonl"))}
+	}
+	return err
+}
