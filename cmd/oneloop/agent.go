@@ -353,7 +353,10 @@ func (a *agent) Close() error {
 		err = errors.Join(err, a.drop())
 	}
 	if l := a.log.Load(); l != nil {
-		err = errors.Join(err, l.Close())
+		told := l.Kept() != nil
+		if bad := l.Close(); !told {
+			err = errors.Join(err, bad)
+		}
 	}
 	if a.own {
 		err = errors.Join(err, os.RemoveAll(a.scratch))
