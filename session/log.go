@@ -302,6 +302,14 @@ func (l *Log) Kept() error {
 // ID is the session's.
 func (l *Log) ID() string { return l.opts.ID }
 
+// Path is the file the session is kept in; empty: in none.
+func (l *Log) Path() string {
+	if l.file == nil {
+		return ""
+	}
+	return l.file.path
+}
+
 // Dir is the folder the session works in.
 func (l *Log) Dir() string { return l.opts.Dir }
 

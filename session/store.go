@@ -388,7 +388,7 @@ func makeWhole(path string) error {
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
 	out := bufio.NewWriter(tmp)
-	if err := copyWhole(out, filepath.Dir(path), f.f, 0, nil); err != nil {
+	if err := copyWhole(out, filepath.Dir(path), f.f); err != nil {
 		return err
 	}
 	if err := errors.Join(out.Flush(), tmp.Sync()); err != nil {
@@ -400,20 +400,31 @@ func makeWhole(path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// copyWhole writes the entries of a log up to upTo (0: all), those of its
-// parents in their places. The first entry is head, or the log's own.
-func copyWhole(out io.Writer, dir string, r io.Reader, upTo int64, head *Head) error {
-	_, _, err := scan(r, upTo, func(e entry) error {
+// copyWhole writes a log that needs no parent: the entries of r, those of its
+// parents in their places.
+func copyWhole(out io.Writer, dir string, r io.Reader) error {
+	_, err := walk(dir, r, 0, nil, func(e entry) error {
+		_, err := out.Write(e.appendLine(nil))
+		return err
+	})
+	return err
+}
+
+// walk goes through the entries of a log up to upTo (0: all), those of its
+// parents in their places. The first entry is head, or the log's own, without
+// a parent.
+func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error) ([]Damage, error) {
+	var above []Damage
+	_, damage, err := scan(r, upTo, func(e entry) error {
 		if e.kind != kindHead {
-			_, err := out.Write(e.appendLine(nil))
-			return err
+			return do(e)
 		}
 		var own Head
 		if err := decoded(e.data, func(h Head) { own = h }); err != nil {
 			return err
 		}
-		parent, first := own.Parent, head == nil
-		if own.Parent = nil; first {
+		parent := own.Parent
+		if own.Parent = nil; head == nil {
 			head = &own
 		}
 		if parent == nil {
@@ -421,15 +432,14 @@ func copyWhole(out io.Writer, dir string, r io.Reader, upTo int64, head *Head) e
 			if err != nil {
 				return err
 			}
-			_, err = out.Write(entry{e.n, e.at, kindHead, data}.appendLine(nil))
-			return err
+			return do(entry{e.n, e.at, kindHead, data})
 		}
 		f, err := os.Open(logPath(dir, parent.ID))
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		if err := copyWhole(out, dir, f, parent.N, head); err != nil {
+		if above, err = walk(dir, f, parent.N, head, do); err != nil {
 			return err
 		}
 		// In the place of its first entry, so that no number is missing.
@@ -437,10 +447,9 @@ func copyWhole(out io.Writer, dir string, r io.Reader, upTo int64, head *Head) e
 		if err != nil {
 			return err
 		}
-		_, err = out.Write(entry{e.n, e.at, string(oneloop.KindNotice), data}.appendLine(nil))
-		return err
+		return do(entry{e.n, e.at, string(oneloop.KindNotice), data})
 	})
-	return err
+	return append(above, damage...), err
 }
 
 // Rename gives a session a name, by which it can be found; an empty one takes

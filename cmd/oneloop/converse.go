@@ -24,7 +24,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	resume, dir, err := p.resumed(dir)
+	resume, dir, err := p.resumed(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -65,6 +65,10 @@ func (p *program) converse(ctx context.Context) (err error) {
 		front.Say(n)
 	}
 	c := &conversation{program: p, agent: a, front: front, trace: traced}
+	if resume != "" {
+		c.recap()
+	}
+	defer c.hint()
 	if err = c.run(ctx); err == nil {
 		a.ends.reason = "prompt_input_exit"
 	}
@@ -179,8 +183,16 @@ func slash(line string) (name, args string, ok bool) {
 // clear ends the session and begins another. The person can stop hooks that
 // take their time at the end.
 func (c *conversation) clear(ctx context.Context) {
+	c.endSession(ctx, "clear")
+	c.renew(c.agent)
+	c.trace.clear()
+	c.front.Say(c.words.Cleared)
+}
+
+// endSession ends a conversation that another follows.
+func (c *conversation) endSession(ctx context.Context, reason string) {
 	c.leaveJobs(c.agent) // the new one knows nothing of them
-	c.agent.ends.reason = "clear"
+	c.agent.ends.reason = reason
 	turn, end := c.front.Turn(ctx)
 	slow := time.AfterFunc(patience, func() { c.front.Say(c.words.HooksWait) })
 	err := c.agent.Session.Close(turn)
@@ -189,9 +201,6 @@ func (c *conversation) clear(ctx context.Context) {
 	if err != nil && turn.Err() == nil {
 		c.front.Say(fmt.Sprintf(c.words.ErrorLine, c.explain(err)))
 	}
-	c.renew(c.agent)
-	c.trace.clear()
-	c.front.Say(c.words.Cleared)
 }
 
 // diff shows what the session changed.
@@ -208,22 +217,32 @@ func (c *conversation) diff() {
 	}
 }
 
-// command does what a line that begins with / says.
+// command does what a line that begins with / says. Those that take words get
+// them; others stand alone, for the words are perhaps for the model, and
+// /clear must not take them.
 func (c *conversation) command(ctx context.Context, name, args string) {
-	do := map[string]func(){
+	alone := map[string]func(){
 		"/help":        func() { c.front.Say(c.words.Help) },
 		"/cost":        func() { c.front.Say(c.words.Cost(c.agent.spent())) },
 		"/diff":        c.diff,
 		"/permissions": func() { c.front.Say(c.permissions()) },
 		"/sandbox":     func() { c.front.Say(c.sandbox()) },
 		"/clear":       func() { c.clear(ctx) },
+		"/fork":        func() { c.fork(ctx) },
 	}[name]
+	withWords := map[string]func(words string){
+		"/resume": func(words string) { c.resume(ctx, words) },
+		"/rename": c.rename,
+	}[name]
+	words := strings.TrimSpace(args)
 	switch {
-	case do == nil:
+	case withWords != nil:
+		withWords(words)
+	case alone == nil:
 		c.front.Say(fmt.Sprintf(c.words.UnknownSlash, name))
-	case args != "": // words for the model, perhaps; /clear must not take them
+	case words != "":
 		c.front.Say(fmt.Sprintf(c.words.SlashAlone, name))
 	default:
-		do()
+		alone()
 	}
 }

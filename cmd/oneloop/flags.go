@@ -45,7 +45,9 @@ type options struct {
 	trust        bool
 	goOn         bool   // with the folder's last session
 	resume       string // id, the beginning of one, or name of a session
+	pick         bool   // the user chooses which
 	fork         bool   // go on with a copy of it
+	all          bool   // sessions of every folder
 	trace        string // "" off, "-" stderr, else a file
 	yes          bool
 	help         bool
@@ -91,9 +93,11 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.BoolVarP(&o.goOn, "continue", "c", false, "")
 	f.StringVarP(&o.resume, "resume", "r", "", "")
 	f.BoolVar(&o.fork, "fork", false, "")
+	f.BoolVar(&o.all, "all", false, "")
 	f.BoolVar(&o.yes, "yes", false, "")
 	f.BoolVarP(&o.help, "help", "h", false, "")
 	f.BoolVar(&o.version, "version", false, "")
+	args, o.pick = withoutID(args)
 	if err := f.Parse(args); err != nil {
 		return nil, flagError(err, words)
 	}
@@ -111,6 +115,19 @@ func parse(args []string, words *tui.Text) (*options, error) {
 		return nil, err
 	}
 	return &o, nil
+}
+
+// withoutID takes -r out of args where no id follows it.
+func withoutID(args []string) ([]string, bool) {
+	for i, a := range args {
+		switch {
+		case a == "--":
+			return args, false
+		case (a == "-r" || a == "--resume") && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")):
+			return slices.Delete(slices.Clone(args), i, i+1), true
+		}
+	}
+	return args, false
 }
 
 // flagError is pflag's error in our words.
@@ -185,8 +202,8 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 	switch {
 	case !slices.Contains(outputFormats, o.output):
 		return bad("--output-format", o.output, outputFormats...)
-	case o.json && o.command != "policy" && o.command != "doctor":
-		return usagef(words.FlagTogether, "--json", "policy, doctor")
+	case o.json && o.command != "policy" && o.command != "doctor" && o.command != "sessions":
+		return usagef(words.FlagTogether, "--json", "policy, doctor, sessions")
 	case f.Changed("sandbox") && !slices.Contains(sandboxes, o.sandbox):
 		return bad("--sandbox", o.sandbox, sandboxes...)
 	case f.Changed("max-turns") && o.maxTurns < 1:
@@ -197,9 +214,13 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return bad("--series", o.series, "s01")
 	case o.series != "" && f.Changed("tools"):
 		return usagef(words.FlagApart, "--series", "--tools")
-	case o.goOn && f.Changed("resume"):
+	case o.pick && (f.Changed("resume") || o.given && o.command == ""):
+		return usagef(words.FlagNeeds, "--resume")
+	case o.all && o.command != "sessions":
+		return usagef(words.FlagTogether, "--all", "sessions")
+	case o.goOn && (f.Changed("resume") || o.pick):
 		return usagef(words.FlagApart, "--continue", "--resume")
-	case o.fork && !o.goOn && !f.Changed("resume"):
+	case o.fork && !o.goOn && !o.pick && !f.Changed("resume"):
 		return usagef(words.FlagTogether, "--fork", "--continue, --resume")
 	case o.partial && o.output != "stream-json":
 		return usagef(words.FlagTogether, "--include-partial-messages", "--output-format stream-json")

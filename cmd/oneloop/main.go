@@ -65,6 +65,10 @@ func run(args []string) int {
 		return p.end(p.policy)
 	case opts.command == "doctor":
 		return p.end(p.doctor)
+	case opts.command == "sessions":
+		return p.end(p.sessions)
+	case opts.command == "fork":
+		return p.end(p.forkCommand)
 	case opts.command != "":
 		return p.fail(usagef(p.words.NotYet, opts.command))
 	}

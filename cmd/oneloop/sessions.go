@@ -7,10 +7,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"oneloop"
-	"oneloop/internal/config"
 	"oneloop/session"
 )
 
@@ -37,6 +37,7 @@ func (p *program) keep(a *agent, s spec) error {
 		p.settings.Notices = append(p.settings.Notices, fmt.Sprintf(p.words.LogDamaged, log.ID(), d))
 	}
 	a.take(log)
+	a.ends.source = "resume"
 	return nil
 }
 
@@ -109,21 +110,28 @@ func realPath(dir string) string {
 
 // resumed is the session that the command line means, and the folder it works
 // in. The path is empty when it means a new one.
-func (p *program) resumed(dir string) (path, work string, err error) {
-	if !p.opts.goOn && p.opts.resume == "" {
+func (p *program) resumed(ctx context.Context, dir string) (path, work string, err error) {
+	if !p.opts.goOn && !p.opts.pick && p.opts.resume == "" {
 		return "", dir, nil
 	}
-	state := config.StateDir(p.env)
-	if state == "" {
-		return "", "", &codeError{exitConfig, errors.New(p.words.NothingKept)}
+	store, err := p.kept()
+	if err != nil {
+		return "", "", err
 	}
-	store := session.Store{Dir: filepath.Join(state, "sessions")}
 	var l session.Listed
-	if p.opts.resume != "" {
+	switch {
+	case p.opts.pick:
+		if l, err = p.choose(ctx, store, dir, p.askTrust()); err != nil {
+			return "", "", err
+		}
+		if l.Path == "" { // none of them: a new one
+			return "", dir, nil
+		}
+	case p.opts.resume != "":
 		if l, err = store.Find(realPath(dir), p.opts.resume); err != nil {
 			return "", "", usagef(p.words.NoSession, err)
 		}
-	} else {
+	default:
 		list, err := store.List(realPath(dir))
 		if err != nil {
 			return "", "", &codeError{exitConfig, err}
@@ -137,7 +145,7 @@ func (p *program) resumed(dir string) (path, work string, err error) {
 		return "", "", &codeError{exitConfig, fmt.Errorf("%s: %w", l.Path, l.Err)}
 	}
 	if p.opts.fork {
-		if l.Path, err = session.Fork(l.Path, 0, session.LogOptions{Head: session.Head{Program: version(), User: p.person()}}); err != nil {
+		if l.Path, err = session.Fork(l.Path, 0, p.forked()); err != nil {
 			return "", "", &codeError{exitConfig, err}
 		}
 	}
@@ -150,7 +158,41 @@ func (p *program) resumed(dir string) (path, work string, err error) {
 // inUse is err with what can be done about a session that is open elsewhere.
 func (p *program) inUse(err error, path string) error {
 	if errors.Is(err, session.ErrInUse) {
-		return &codeError{exitConfig, fmt.Errorf(p.words.SessionInUse, strings.TrimSuffix(filepath.Base(path), ".jsonl"))}
+		return &codeError{exitConfig, fmt.Errorf(p.words.SessionInUse, idOf(path))}
 	}
 	return err
+}
+
+// shownSessions is how many sessions the user chooses from.
+const shownSessions = 20
+
+// choose has the user say which session of the folder is meant; none is an
+// answer too.
+func (p *program) choose(ctx context.Context, store session.Store, dir string, ask oneloop.Ask) (l session.Listed, err error) {
+	list, err := store.List(realPath(dir))
+	if err != nil {
+		return l, &codeError{exitConfig, err}
+	}
+	if len(list) == 0 {
+		return l, usagef(p.words.NoSessionHere, dir)
+	}
+	q := oneloop.Question{Kind: "choice", Title: p.words.PickSession}
+	for _, l := range list[:min(len(list), shownSessions)] {
+		q.Choices = append(q.Choices, oneloop.Choice{Label: p.sessionLine(l) + "  " + l.ID})
+	}
+	a, err := ask(ctx, q)
+	if err != nil {
+		return l, err
+	}
+	for i, c := range q.Choices {
+		if slices.Contains(a.Chosen, c.Label) {
+			return list[i], nil
+		}
+	}
+	if ref := strings.TrimSpace(a.Text); ref != "" {
+		if l, err = store.Find(realPath(dir), ref); err != nil {
+			return l, usagef(p.words.NoSession, err)
+		}
+	}
+	return l, nil
 }

@@ -29,7 +29,7 @@ func (p *program) task(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	resume, dir, err := p.resumed(dir)
+	resume, dir, err := p.resumed(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,9 @@ var reserved = []string{"demo", "version", "help", "completion", "sessions", "fo
 var alone = []string{"demo", "version", "help", "doctor"}
 
 // here are the reserved words that this version has.
-func here(word string) bool { return slices.Contains(alone, word) }
+func here(word string) bool {
+	return slices.Contains(alone, word) || word == "policy" || word == "sessions" || word == "fork"
+}
 
 // nearWord returns the reserved word that word is a misspelling of, empty when
 // there is none or word is reserved itself. One or two letters are off then;

@@ -96,45 +96,56 @@ type Text struct {
 	TrustKinds   [8]string // of findings, as package policy numbers them
 
 	// The conversation.
-	Welcome       string // version, model, folder
-	WelcomeHint   string
-	Help          string // what /help prints
-	NoDiff        string
-	UnknownSlash  string // command
-	SlashAlone    string // command
-	Cleared       string
-	Background    plural // of commands
-	NoCost        string
+	Welcome      string // version, model, folder
+	WelcomeHint  string
+	Help         string // what /help prints
+	NoDiff       string
+	UnknownSlash string // command
+	SlashAlone   string // command
+	Cleared      string
+	Background   plural // of commands
+	NoCost       string
 
 	// Sessions.
-	LogTrouble    string // error
-	LogKept       string
-	LogDamaged    string // session, the damage
-	NothingKept   string
-	NoSession     string // error
-	NoSessionHere string // folder
-	SessionInUse  string // session
-	Resumed       string // title, turns, when
-	ResumeHint    string // session
-	HooksWait     string
-	HooksLeft     string
-	Interrupting  string
-	Interrupted   string
-	WaitsModel    string // time
-	WaitsReply    string // time
-	WaitsCall     string // time
-	WaitsCalls    string // number of calls, time
-	LeaveAgain    string
-	LeaveLater    string
-	Queued        string // the prompt's first line
-	MoreLines     plural
-	MoreHits      plural
-	WebSearch     string // query
-	SearchFailed  string // code
-	MoreChars     plural
-	MoreBytes     plural
-	PromptKept    string
-	HistoryFailed string // file, error
+	LogTrouble     string // error
+	LogKept        string
+	LogDamaged     string // session, the damage
+	NothingKept    string
+	NoSession      string // error
+	NoSessionHere  string // folder
+	SessionInUse   string // session
+	Resumed        string // title, turns
+	ResumeHint     string // session
+	SessionsUsage  string
+	ForkUsage      string
+	SessionLabels  [5]string // folder, model, file, forked from, damage
+	SessionTurns   plural
+	SessionRemoved string // session
+	AnyFolder      string
+	NoTurn         string // what was typed, the number of turns
+	PickSession    string
+	Forked         string // session
+	OtherFolder    string // session, its folder
+	Renamed        string // name
+	HooksWait      string
+	HooksLeft      string
+	Interrupting   string
+	Interrupted    string
+	WaitsModel     string // time
+	WaitsReply     string // time
+	WaitsCall      string // time
+	WaitsCalls     string // number of calls, time
+	LeaveAgain     string
+	LeaveLater     string
+	Queued         string // the prompt's first line
+	MoreLines      plural
+	MoreHits       plural
+	WebSearch      string // query
+	SearchFailed   string // code
+	MoreChars      plural
+	MoreBytes      plural
+	PromptKept     string
+	HistoryFailed  string // file, error
 
 	// What is in force.
 	CommandsIn    string // what confines commands
@@ -241,6 +252,9 @@ func Messages(lang string) *Text {
 
 // plural is a format for one of something and one for another number of them.
 type plural [2]string
+
+// Turns is a number of turns.
+func (x *Text) Turns(n int) string { return x.SessionTurns.of(n) }
 
 // InBackground says how many commands run in the background.
 func (x *Text) InBackground(n int) string { return x.Background.of(n) }

@@ -10,6 +10,9 @@ var english = Text{
   oneloop policy explain [--json] -- 'COMMAND'
                          what the rules decide about it; also policy lint,
                          policy test FILE
+  oneloop sessions       the conversations of this folder that are kept; also
+                         sessions show, rename, rm, export
+  oneloop fork ID [TURN] a copy of one, up to a turn of it
   oneloop doctor [--json]
                          what is found here: credential, programs, settings, and
                          which sandbox works
@@ -28,6 +31,10 @@ Flags
                          after the built-in system prompt
   --image FILE           add a PNG, JPEG, GIF or WebP image to the task
   --series s01           the same as --tools bash
+  -c, --continue         go on with the last conversation of this folder
+  -r, --resume ID        go on with this one (its id, the beginning of that, or
+                         its name); without an ID, choose one
+  --fork                 with -c or -r: go on with a copy of it
   -C DIR                 work in this folder
   --add-dir DIR          work in this folder besides; may be given several times
   -p, --                 what follows is the task, whatever it looks like
@@ -165,6 +172,9 @@ Exit code
 	WelcomeHint: "Say what to do. /help lists the commands, Ctrl-C stops a turn, Ctrl-D leaves.",
 	Help: `  /help           this list
   /clear          begin a new conversation
+  /resume [ID]    go on with another conversation of this folder
+  /fork           go on with a copy, and leave this one as it is
+  /rename NAME    give the conversation a name
   /cost           what was used so far
   /diff           what was changed in files since the start
   /permissions    the permission mode and the rules in force
@@ -189,57 +199,68 @@ Exit code
 		"what would be asked is denied",
 		"nothing is asked; the danger list and rules that deny still hold",
 	},
-	ModeFrom:      "set by %s",
-	AlsoIn:        "also working in: %s",
-	RulesNone:     "no rules",
-	RulesHead:     "rules, the strictest first; deny beats ask, ask beats allow:",
-	RulesOther:    "rules that do not count:",
-	RulesElse:     "where no rule decides: commands run confined and edits in the workspace are made, unasked; other hosts are asked; tools on files work there and in folders of --add-dir only",
-	RulesElseNone: "where no rule decides: what only looks runs; everything else is asked; tools on files work in the workspace and in folders of --add-dir only",
-	RulesChange:   "to change it: permissions.allow, ask and deny in %s (yours) or %s (this folder); oneloop policy lint checks them. The mode is set at the start: --permission-mode",
-	SandboxWrite:  "they may change: %s",
-	SandboxHidden: "files and folders they see nothing of (keys, logins): %d",
-	SandboxHosts:  "hosts that rules allow: %s; others are asked",
-	SandboxNoNet:  "they reach no host",
-	SandboxFailed: "%s does not work here: %s",
-	SandboxChange: "to change it: --sandbox auto, ns, bwrap, ll or none at the start, or \"sandbox\" in %s; --add-dir for further folders. oneloop doctor says what would make it stronger",
-	SandboxLimits: "limits of each command: %s",
-	SandboxLimit:  [4]string{"processes and threads %s", "memory %s", "one file %s", "files it changes together %s"},
-	LimitNone:     "none",
-	NoDiff:        "no file has changed",
-	UnknownSlash:  "there is no command %s; /help lists them. A space in front sends the line to the model",
-	SlashAlone:    "%s stands alone; nothing was done. A space in front sends the line to the model",
-	Cleared:       "a new conversation begins",
-	Background:    plural{"%d command runs in the background", "%d commands run in the background"},
-	NoCost:        "nothing was used yet",
-	LogTrouble:    "the conversation is not kept for now: %v. The work goes on, and what is missing is written as soon as it can be",
-	LogKept:       "the conversation is kept again, with all that was missing",
-	LogDamaged:    "the log of session %s is damaged, %v; the rest is used, and the file is left as it is",
-	NothingKept:   "no sessions are kept: there is no folder for them that can be written. Set HOME or XDG_STATE_HOME",
-	NoSession:     "%v. oneloop sessions lists them",
-	NoSessionHere: "no session of %s is kept; begin one with a task, or without -c",
-	SessionInUse:  "session %s is open in another oneloop. Wait for its end, or go on with a copy of it: add --fork",
-	Resumed:       "going on with: %s (%s)",
-	ResumeHint:    "to go on with this conversation: oneloop -r %s",
-	HooksWait:     "hooks run at the end of the session; Ctrl-C ends the wait",
-	HooksLeft:     "the hooks at the end of the session were stopped",
-	Interrupting:  "stopping … (Ctrl-C again leaves)",
-	Interrupted:   "stopped; what was done so far is kept",
-	WaitsModel:    "waiting for the model · %s",
-	WaitsReply:    "the model is at work · %s",
-	WaitsCall:     "running · %s",
-	WaitsCalls:    "%d calls running · %s",
-	LeaveAgain:    "Ctrl-C again leaves",
-	LeaveLater:    "leaving when the turn is over; type on to stay. Ctrl-C stops the turn",
-	Queued:        "next: %s",
-	MoreLines:     plural{"… %d more line", "… %d more lines"},
-	MoreHits:      plural{"… %d more result", "… %d more results"},
-	WebSearch:     "web search: %s",
-	SearchFailed:  "the search failed: %s",
-	MoreChars:     plural{"… %d more character", "… %d more characters"},
-	MoreBytes:     plural{"… (%d more byte)", "… (%d more bytes)"},
-	PromptKept:    "your text is kept: the Up key brings it back",
-	HistoryFailed: "earlier prompts are not kept in %s: %v",
+	ModeFrom:       "set by %s",
+	AlsoIn:         "also working in: %s",
+	RulesNone:      "no rules",
+	RulesHead:      "rules, the strictest first; deny beats ask, ask beats allow:",
+	RulesOther:     "rules that do not count:",
+	RulesElse:      "where no rule decides: commands run confined and edits in the workspace are made, unasked; other hosts are asked; tools on files work there and in folders of --add-dir only",
+	RulesElseNone:  "where no rule decides: what only looks runs; everything else is asked; tools on files work in the workspace and in folders of --add-dir only",
+	RulesChange:    "to change it: permissions.allow, ask and deny in %s (yours) or %s (this folder); oneloop policy lint checks them. The mode is set at the start: --permission-mode",
+	SandboxWrite:   "they may change: %s",
+	SandboxHidden:  "files and folders they see nothing of (keys, logins): %d",
+	SandboxHosts:   "hosts that rules allow: %s; others are asked",
+	SandboxNoNet:   "they reach no host",
+	SandboxFailed:  "%s does not work here: %s",
+	SandboxChange:  "to change it: --sandbox auto, ns, bwrap, ll or none at the start, or \"sandbox\" in %s; --add-dir for further folders. oneloop doctor says what would make it stronger",
+	SandboxLimits:  "limits of each command: %s",
+	SandboxLimit:   [4]string{"processes and threads %s", "memory %s", "one file %s", "files it changes together %s"},
+	LimitNone:      "none",
+	NoDiff:         "no file has changed",
+	UnknownSlash:   "there is no command %s; /help lists them. A space in front sends the line to the model",
+	SlashAlone:     "%s stands alone; nothing was done. A space in front sends the line to the model",
+	Cleared:        "a new conversation begins",
+	Background:     plural{"%d command runs in the background", "%d commands run in the background"},
+	NoCost:         "nothing was used yet",
+	LogTrouble:     "the conversation is not kept for now: %v. The work goes on, and what is missing is written as soon as it can be",
+	LogKept:        "the conversation is kept again, with all that was missing",
+	LogDamaged:     "the log of session %s is damaged, %v; the rest is used, and the file is left as it is",
+	NothingKept:    "no sessions are kept: there is no folder for them that can be written. Set HOME or XDG_STATE_HOME",
+	NoSession:      "%v. oneloop sessions lists them",
+	NoSessionHere:  "no session of %s is kept; begin one with a task, or without -c",
+	SessionInUse:   "session %s is open in another oneloop. Wait for its end, or go on with a copy of it: add --fork",
+	Resumed:        "going on with: %s (%s)",
+	ResumeHint:     "to go on with this conversation: oneloop -r %s",
+	SessionsUsage:  "sessions [list [--all] [--json]], sessions show ID, sessions rename ID NAME, sessions rm ID ..., or sessions export ID [md|jsonl]",
+	ForkUsage:      "fork ID [TURN]; oneloop sessions show ID numbers the turns",
+	SessionLabels:  [5]string{"folder", "model", "file", "forked from", "damage"},
+	SessionTurns:   plural{"%d turn", "%d turns"},
+	SessionRemoved: "removed %s",
+	AnyFolder:      "any folder",
+	NoTurn:         "there is no turn %q; the session has %d",
+	PickSession:    "Which conversation?",
+	OtherFolder:    "session %[1]s works in %[2]s; go on with it there: oneloop -r %[1]s",
+	Forked:         "a copy of the conversation goes on as %s",
+	Renamed:        "the conversation is called %q",
+	HooksWait:      "hooks run at the end of the session; Ctrl-C ends the wait",
+	HooksLeft:      "the hooks at the end of the session were stopped",
+	Interrupting:   "stopping … (Ctrl-C again leaves)",
+	Interrupted:    "stopped; what was done so far is kept",
+	WaitsModel:     "waiting for the model · %s",
+	WaitsReply:     "the model is at work · %s",
+	WaitsCall:      "running · %s",
+	WaitsCalls:     "%d calls running · %s",
+	LeaveAgain:     "Ctrl-C again leaves",
+	LeaveLater:     "leaving when the turn is over; type on to stay. Ctrl-C stops the turn",
+	Queued:         "next: %s",
+	MoreLines:      plural{"… %d more line", "… %d more lines"},
+	MoreHits:       plural{"… %d more result", "… %d more results"},
+	WebSearch:      "web search: %s",
+	SearchFailed:   "the search failed: %s",
+	MoreChars:      plural{"… %d more character", "… %d more characters"},
+	MoreBytes:      plural{"… (%d more byte)", "… (%d more bytes)"},
+	PromptKept:     "your text is kept: the Up key brings it back",
+	HistoryFailed:  "earlier prompts are not kept in %s: %v",
 
 	AskYes:     "y  yes, once",
 	AskNo:      "n  no; n REASON tells the model why",

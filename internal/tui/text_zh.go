@@ -10,6 +10,9 @@ var chinese = Text{
   oneloop policy explain [--json] -- '命令'
                          规则怎样判定它；还有 policy lint 和
                          policy test 文件
+  oneloop sessions       这个目录里保存的对话；还有 sessions show、rename、
+                         rm、export
+  oneloop fork ID [轮次] 复制一个对话，可以只到某一轮
   oneloop doctor [--json]
                          这里有什么：凭据、程序、设置，以及哪种沙箱可用
   oneloop version        版本和平台
@@ -27,6 +30,10 @@ var chinese = Text{
                          追加在内置的系统提示词之后
   --image 文件           给任务附上一张 PNG、JPEG、GIF 或 WebP 图片
   --series s01           与 --tools bash 相同
+  -c, --continue         继续这个目录里最近的对话
+  -r, --resume ID        继续这个对话（编号、编号的开头或名称）；不写 ID
+                         则列出来选
+  --fork                 与 -c 或 -r 一起：用副本继续
   -C 目录                在这个目录里工作
   --add-dir 目录         也在这个目录里工作，可以写多次
   -p, --                 后面的内容一律当作任务
@@ -160,6 +167,9 @@ var chinese = Text{
 	WelcomeHint: "请说要做什么。/help 查看命令，Ctrl-C 停止当前这一轮，Ctrl-D 退出。",
 	Help: `  /help           显示这些命令
   /clear          开始新的对话
+  /resume [ID]    继续这个目录里的另一个对话
+  /fork           用副本继续，这个对话保持原样
+  /rename 名称    给这个对话起名
   /cost           到目前为止的用量
   /diff           启动以来改动了哪些文件
   /permissions    当前的权限模式和规则
@@ -184,57 +194,68 @@ var chinese = Text{
 		"本来要询问的一律拒绝",
 		"什么都不问；危险命令清单和拒绝规则仍然有效",
 	},
-	ModeFrom:      "由 %s 设定",
-	AlsoIn:        "也在这些目录里工作：%s",
-	RulesNone:     "没有规则",
-	RulesHead:     "规则（从严到宽；deny 先于 ask，ask 先于 allow）：",
-	RulesOther:    "不起作用的规则：",
-	RulesElse:     "没有规则决定时：命令在沙箱里直接运行，工作目录里的文件直接修改；其他主机会询问；文件工具只能用于工作目录和 --add-dir 加入的目录",
-	RulesElseNone: "没有规则决定时：只查看的直接运行，其余都会询问；文件工具只能用于工作目录和 --add-dir 加入的目录",
-	RulesChange:   "要修改：%s（你的）或 %s（这个目录的）中的 permissions.allow、ask、deny；oneloop policy lint 可以检查。模式在启动时设定：--permission-mode",
-	SandboxWrite:  "命令可以修改：%s",
-	SandboxHidden: "命令看不到内容的文件和目录（密钥、登录信息）：%d 个",
-	SandboxHosts:  "规则允许的主机：%s；其他主机会询问",
-	SandboxNoNet:  "命令不能连接任何主机",
-	SandboxFailed: "%s 在这里不能用：%s",
-	SandboxChange: "要修改：启动时用 --sandbox auto、ns、bwrap、ll 或 none，或 %s 中的 \"sandbox\"；更多目录用 --add-dir。oneloop doctor 会说明怎样加强",
-	SandboxLimits: "每条命令的限制：%s",
-	SandboxLimit:  [4]string{"进程和线程 %s", "内存 %s", "单个文件 %s", "所改文件合计 %s"},
-	LimitNone:     "无",
-	NoDiff:        "没有文件改动",
-	UnknownSlash:  "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
-	SlashAlone:    "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
-	Cleared:       "新的对话开始了",
-	Background:    plural{"有 %d 个命令在后台运行", "有 %d 个命令在后台运行"},
-	NoCost:        "还没有任何用量",
-	LogTrouble:    "对话暂时无法保存：%v。工作照常进行，能写入时会补上缺少的内容",
-	LogKept:       "对话又能保存了，之前缺少的内容已补上",
-	LogDamaged:    "会话 %s 的记录有损坏，%v；其余部分照常使用，文件保持原样",
-	NothingKept:   "没有保存任何会话：没有可写的目录。请设置 HOME 或 XDG_STATE_HOME",
-	NoSession:     "%v。用 oneloop sessions 可以列出会话",
-	NoSessionHere: "%s 没有保存的会话；直接给出任务，或去掉 -c",
-	SessionInUse:  "会话 %s 正被另一个 oneloop 使用。请等它结束，或加上 --fork 用它的副本继续",
-	Resumed:       "继续：%s（%s）",
-	ResumeHint:    "要继续这次对话：oneloop -r %s",
-	HooksWait:     "正在运行会话结束时的钩子；按 Ctrl-C 不再等待",
-	HooksLeft:     "会话结束时的钩子被中止了",
-	Interrupting:  "正在停止……（再按一次 Ctrl-C 退出）",
-	Interrupted:   "已停止；已完成的内容都还在",
-	WaitsModel:    "等待模型 · %s",
-	WaitsReply:    "模型正在处理 · %s",
-	WaitsCall:     "正在运行 · %s",
-	WaitsCalls:    "%d 个调用正在运行 · %s",
-	LeaveAgain:    "再按一次 Ctrl-C 退出",
-	LeaveLater:    "这一轮结束后退出；继续输入则不退出。Ctrl-C 停止这一轮",
-	Queued:        "接下来：%s",
-	MoreLines:     plural{"…… 还有 %d 行", "…… 还有 %d 行"},
-	MoreHits:      plural{"…… 还有 %d 条结果", "…… 还有 %d 条结果"},
-	WebSearch:     "联网搜索：%s",
-	SearchFailed:  "搜索失败：%s",
-	MoreChars:     plural{"…… 还有 %d 个字符", "…… 还有 %d 个字符"},
-	MoreBytes:     plural{"……（还有 %d 字节）", "……（还有 %d 字节）"},
-	PromptKept:    "输入的内容没有丢：按“上”键可以找回",
-	HistoryFailed: "输入记录无法保存到 %s：%v",
+	ModeFrom:       "由 %s 设定",
+	AlsoIn:         "也在这些目录里工作：%s",
+	RulesNone:      "没有规则",
+	RulesHead:      "规则（从严到宽；deny 先于 ask，ask 先于 allow）：",
+	RulesOther:     "不起作用的规则：",
+	RulesElse:      "没有规则决定时：命令在沙箱里直接运行，工作目录里的文件直接修改；其他主机会询问；文件工具只能用于工作目录和 --add-dir 加入的目录",
+	RulesElseNone:  "没有规则决定时：只查看的直接运行，其余都会询问；文件工具只能用于工作目录和 --add-dir 加入的目录",
+	RulesChange:    "要修改：%s（你的）或 %s（这个目录的）中的 permissions.allow、ask、deny；oneloop policy lint 可以检查。模式在启动时设定：--permission-mode",
+	SandboxWrite:   "命令可以修改：%s",
+	SandboxHidden:  "命令看不到内容的文件和目录（密钥、登录信息）：%d 个",
+	SandboxHosts:   "规则允许的主机：%s；其他主机会询问",
+	SandboxNoNet:   "命令不能连接任何主机",
+	SandboxFailed:  "%s 在这里不能用：%s",
+	SandboxChange:  "要修改：启动时用 --sandbox auto、ns、bwrap、ll 或 none，或 %s 中的 \"sandbox\"；更多目录用 --add-dir。oneloop doctor 会说明怎样加强",
+	SandboxLimits:  "每条命令的限制：%s",
+	SandboxLimit:   [4]string{"进程和线程 %s", "内存 %s", "单个文件 %s", "所改文件合计 %s"},
+	LimitNone:      "无",
+	NoDiff:         "没有文件改动",
+	UnknownSlash:   "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
+	SlashAlone:     "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
+	Cleared:        "新的对话开始了",
+	Background:     plural{"有 %d 个命令在后台运行", "有 %d 个命令在后台运行"},
+	NoCost:         "还没有任何用量",
+	LogTrouble:     "对话暂时无法保存：%v。工作照常进行，能写入时会补上缺少的内容",
+	LogKept:        "对话又能保存了，之前缺少的内容已补上",
+	LogDamaged:     "会话 %s 的记录有损坏，%v；其余部分照常使用，文件保持原样",
+	NothingKept:    "没有保存任何会话：没有可写的目录。请设置 HOME 或 XDG_STATE_HOME",
+	NoSession:      "%v。用 oneloop sessions 可以列出会话",
+	NoSessionHere:  "%s 没有保存的会话；直接给出任务，或去掉 -c",
+	SessionInUse:   "会话 %s 正被另一个 oneloop 使用。请等它结束，或加上 --fork 用它的副本继续",
+	Resumed:        "继续：%s（%s）",
+	ResumeHint:     "要继续这次对话：oneloop -r %s",
+	SessionsUsage:  "sessions [list [--all] [--json]]、sessions show ID、sessions rename ID 名称、sessions rm ID ...，或 sessions export ID [md|jsonl]",
+	ForkUsage:      "fork ID [轮次]；oneloop sessions show ID 会给出各轮的编号",
+	SessionLabels:  [5]string{"目录", "模型", "文件", "复制自", "损坏"},
+	SessionTurns:   plural{"%d 轮", "%d 轮"},
+	SessionRemoved: "已删除 %s",
+	AnyFolder:      "任何目录",
+	NoTurn:         "没有第 %q 轮；这个会话有 %d 轮",
+	PickSession:    "继续哪个对话？",
+	OtherFolder:    "会话 %[1]s 在 %[2]s 中工作；请在那里继续：oneloop -r %[1]s",
+	Forked:         "对话的副本从这里继续：%s",
+	Renamed:        "对话名称：%q",
+	HooksWait:      "正在运行会话结束时的钩子；按 Ctrl-C 不再等待",
+	HooksLeft:      "会话结束时的钩子被中止了",
+	Interrupting:   "正在停止……（再按一次 Ctrl-C 退出）",
+	Interrupted:    "已停止；已完成的内容都还在",
+	WaitsModel:     "等待模型 · %s",
+	WaitsReply:     "模型正在处理 · %s",
+	WaitsCall:      "正在运行 · %s",
+	WaitsCalls:     "%d 个调用正在运行 · %s",
+	LeaveAgain:     "再按一次 Ctrl-C 退出",
+	LeaveLater:     "这一轮结束后退出；继续输入则不退出。Ctrl-C 停止这一轮",
+	Queued:         "接下来：%s",
+	MoreLines:      plural{"…… 还有 %d 行", "…… 还有 %d 行"},
+	MoreHits:       plural{"…… 还有 %d 条结果", "…… 还有 %d 条结果"},
+	WebSearch:      "联网搜索：%s",
+	SearchFailed:   "搜索失败：%s",
+	MoreChars:      plural{"…… 还有 %d 个字符", "…… 还有 %d 个字符"},
+	MoreBytes:      plural{"……（还有 %d 字节）", "……（还有 %d 字节）"},
+	PromptKept:     "输入的内容没有丢：按“上”键可以找回",
+	HistoryFailed:  "输入记录无法保存到 %s：%v",
 
 	AskYes:     "y  可以，仅此一次",
 	AskNo:      "n  不行；“n 理由”会把理由告诉模型",
