@@ -135,11 +135,17 @@ type hookResult struct {
 	text   string     // what it printed at code 0 that is no JSON; its errors at code 2
 }
 
-// run runs one hook to its end, with everything it started.
-func (h *Hooks) run(ctx context.Context, hook HookCommand, payload []byte) hookResult {
+// run runs one hook to its end, with everything it started. One that meets a
+// fault of ours has failed.
+func (h *Hooks) run(ctx context.Context, hook HookCommand, payload []byte) (r hookResult) {
+	defer func() {
+		if v := recover(); v != nil {
+			r = hookResult{hook: hook, failed: fmt.Sprintf("could not be run: internal error: %v", v)}
+		}
+	}()
 	out := &capped{most: mostHookOut}
 	exit, errs, err := h.start(ctx, hook, payload, out)
-	r := hookResult{hook: hook, code: exit.Code}
+	r = hookResult{hook: hook, code: exit.Code}
 	said := strings.TrimSpace(errs)
 	switch {
 	case errors.Is(err, workspace.ErrTime):
@@ -219,14 +225,16 @@ func (h *Hooks) start(ctx context.Context, hook HookCommand, payload []byte, out
 		return workspace.Exit{}, "", err
 	}
 	errs := &capped{most: mostHookErr}
-	read := make(chan struct{})
-	go func() { io.Copy(errs, r); close(read) }() // an error of reading is the end, too
+	read := make(chan error, 1)
+	go func() { read <- errs.all(r) }()
 	exit, err := p.Wait()
 	// All it started has ended. Only a stranger could still hold the pipe.
 	if r.SetReadDeadline(time.Now().Add(time.Second)) != nil {
 		r.Close()
 	}
-	<-read
+	if fault := <-read; err == nil {
+		err = fault
+	}
 	return exit, strings.ToValidUTF8(string(errs.data), "\ufffd"), err
 }
 
@@ -235,6 +243,18 @@ type capped struct {
 	most int
 	data []byte
 	over bool
+}
+
+// all writes what can be read. An error of reading is the end, too, so that
+// its own is a fault of ours.
+func (c *capped) all(r io.Reader) (fault error) {
+	defer func() {
+		if v := recover(); v != nil {
+			fault = fmt.Errorf("internal error: read what it says: %v", v)
+		}
+	}()
+	io.Copy(c, r)
+	return nil
 }
 
 func (c *capped) Write(p []byte) (int, error) {

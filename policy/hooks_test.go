@@ -570,3 +570,50 @@ func TestAnAnswerBehindOtherTextCountsWhereItIsNoYes(t *testing.T) {
 
 // quote is a word for bash.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// broken is a workspace that meets a fault of its own: where commands are
+// waited for, or before there is one.
+type broken struct {
+	workspace.Workspace
+	early bool
+}
+
+func (b broken) Describe() workspace.Info {
+	if b.early {
+		panic("the workspace is broken")
+	}
+	return b.Workspace.Describe()
+}
+
+func (b broken) Start(ctx context.Context, cmd workspace.Cmd) (workspace.Process, error) {
+	p, err := b.Workspace.Start(ctx, cmd)
+	return brokenProcess{p}, err
+}
+
+type brokenProcess struct{ workspace.Process }
+
+func (p brokenProcess) Wait() (workspace.Exit, error) {
+	p.Process.Wait()
+	panic("the process is broken")
+}
+
+func TestAFaultWhileAHookRunsIsAHookThatFailed(t *testing.T) {
+	h := newHooked(t, one("PreToolUse", "Bash", "true"))
+	h.Workspace = broken{Workspace: h.Workspace}
+	ran, r, _ := h.call("make")
+	if len(ran) > 0 || !r.IsError || !strings.Contains(r.Text(), "internal error: the process is broken") {
+		t.Errorf("ran %q: %s", ran, r.Text())
+	}
+}
+
+func TestAFaultBesideAQuestionIsToldAndLeavesTheAnswer(t *testing.T) {
+	h := newHooked(t, one("Notification", "permission_prompt", "true"))
+	h.Workspace = broken{Workspace: h.Workspace, early: true}
+	ask := h.Ask(func(context.Context, oneloop.Question) (oneloop.Answer, error) {
+		return oneloop.Answer{Allow: true}, nil
+	})
+	a, err := ask(t.Context(), oneloop.Question{Kind: "tool", Title: "Run this?"})
+	if told := strings.Join(h.told, "\n"); err != nil || !a.Allow || told != "internal error: tell hooks of Notification: the workspace is broken" {
+		t.Errorf("%+v, %v, told %q", a, err, told)
+	}
+}

@@ -195,15 +195,28 @@ func (h *Hooks) Ask(ask oneloop.Ask) oneloop.Ask {
 			return oneloop.Answer{}, errNobody
 		}
 		aside, end := context.WithCancel(ctx)
+		defer end()
 		notified := make(chan error, 1)
-		go func() {
-			notified <- h.Notify(aside, Notice{Title: q.Title, Message: strings.TrimSpace("The agent waits for an answer. " + q.Title), Type: "permission_prompt"})
-		}()
+		go func() { notified <- h.waits(aside, q.Title) }()
 		a, err := ask(ctx, q)
 		end() // the answer is there; a hook that still runs has no purpose any more
-		<-notified
+		if fault := <-notified; fault != nil {
+			h.emit(oneloop.Notice{Text: fault.Error()})
+		}
 		return a, err
 	}
+}
+
+// waits tells hooks that a question waits for its answer, until ctx ends. Its
+// error is a fault of ours, which leaves the question as it is.
+func (h *Hooks) waits(ctx context.Context, title string) (fault error) {
+	defer func() {
+		if v := recover(); v != nil {
+			fault = fmt.Errorf("internal error: tell hooks of %s: %v", Notification, v)
+		}
+	}()
+	_ = h.Notify(ctx, Notice{Title: title, Message: strings.TrimSpace("The agent waits for an answer. " + title), Type: "permission_prompt"}) // ctx ended
+	return nil
 }
 
 // request asks the hooks about a call the user would be asked about.

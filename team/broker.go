@@ -206,7 +206,7 @@ func (j *job) refuse(s *stream, err error) {
 func (j *job) run(s *stream, t Task) (string, error) {
 	ctx, cancel := context.WithCancelCause(j.ctx)
 	defer cancel(nil)
-	defer s.watch(func() { cancel(errClientGone) })()
+	defer s.watch(cancel)()
 
 	b, name := j.broker.child()
 	t.Agent, t.Depth, t.Broker = b.path, b.depth, b

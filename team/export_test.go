@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"net"
 	"os"
 
 	"oneloop"
@@ -9,6 +10,9 @@ import (
 
 // Greeting is what a client says in its packet, without the version.
 const Greeting = greeting
+
+// Watch watches a client's connection.
+func Watch(c net.Conn, gone func(why error)) (stop func()) { return (&stream{Conn: c}).watch(gone) }
 
 // Connect is Attach without a workspace.
 func (b *Broker) Connect(ctx context.Context, emit func(oneloop.Event), c interface {

@@ -109,15 +109,15 @@ func noEOF(err error) error {
 func (s *stream) hello() error { return s.send(frameHello, strconv.AppendInt(nil, version, 10)) }
 
 // watch calls gone when the other end closes, or says what it must not: after
-// its task a client has only to wait. The returned function ends the watch;
-// nothing can be received afterwards.
-func (s *stream) watch(gone func()) (stop func()) {
+// its task a client has only to wait. So it does when it cannot watch any
+// longer. The returned function ends the watch; nothing can be received
+// afterwards.
+func (s *stream) watch(gone func(why error)) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, err := s.Read(make([]byte, 1))
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			gone()
+		if why := s.waited(); why != nil {
+			gone(why)
 		}
 	}()
 	return func() {
@@ -125,6 +125,19 @@ func (s *stream) watch(gone func()) (stop func()) {
 		_ = s.SetReadDeadline(time.Unix(1, 0))
 		<-done
 	}
+}
+
+// waited says why a client does not wait any more; nil: the watch was ended.
+func (s *stream) waited() (why error) {
+	defer func() {
+		if v := recover(); v != nil {
+			why = fmt.Errorf("internal error: watch the command that asked for it: %v", v)
+		}
+	}()
+	if _, err := s.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return errClientGone
 }
 
 // verdict sends what a client prints as its last words and its exit code. The

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"oneloop"
 	"oneloop/team"
@@ -209,4 +211,19 @@ func TestAClientLeftInTheBackgroundEndsWithItsCommand(t *testing.T) {
 	default:
 		t.Error("the command has its result while the child still runs")
 	}
+}
+
+// brokenConn cannot be read from.
+type brokenConn struct{ net.Conn }
+
+func (brokenConn) Read([]byte) (int, error)        { panic("the connection is broken") }
+func (brokenConn) SetReadDeadline(time.Time) error { return nil }
+
+func TestAFaultWhileAClientIsWatchedEndsItsSubtask(t *testing.T) {
+	why := make(chan error, 1)
+	stop := team.Watch(brokenConn{}, func(err error) { why <- err })
+	if err := <-why; !strings.HasSuffix(err.Error(), "internal error: watch the command that asked for it: the connection is broken") {
+		t.Errorf("it ends with %v", err)
+	}
+	stop()
 }

@@ -61,6 +61,12 @@ func (l *line) close() {
 }
 
 func (l *line) listen() {
+	defer func() {
+		if v := recover(); v != nil { // who comes later finds that nobody listens
+			l.cancel(fmt.Errorf("internal error: listen for subtasks: %v", v))
+			l.ours.Close()
+		}
+	}()
 	for {
 		conn, theirs, err := accept(l.ours)
 		if err != nil {

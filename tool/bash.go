@@ -159,7 +159,9 @@ func (b *bash) run(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop
 	clock.start(limit, func() { cancel(errTimeout) })
 	exit, err := p.Wait()
 	clock.end()
-	show.end()
+	if fault := show.end(); fault != nil {
+		exit.Notes = append(exit.Notes, fault.Error())
+	}
 	return b.report(ctx, out, exit, err, limit), nil
 }
 

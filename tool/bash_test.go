@@ -413,3 +413,22 @@ func TestATimeoutMayHaveAPoint(t *testing.T) {
 		t.Errorf("answered %q", r.Text())
 	}
 }
+
+func TestAFaultOfThoseWhoWatchLeavesTheCommandAlone(t *testing.T) {
+	w := open(t, workspace.LocalOptions{})
+	b := tool.Bash(w, tool.BashOptions{Timeout: 30 * time.Second})
+	r := call(t, t.Context(), b, map[string]any{"command": "echo one; until [ -e seen ]; do sleep 0.01; done; echo two; sleep 0.2; echo three"}, func(e oneloop.Event) {
+		if _, ok := e.(oneloop.ToolOutput); ok {
+			f, err := w.Files().Create("seen", 0o600) // and a second time there is one
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			f.Close()
+			panic("the screen is broken")
+		}
+	})
+	if want := "one\ntwo\nthree\n[internal error: what it printed could not be shown while it ran: the screen is broken]"; r.IsError || r.Text() != want {
+		t.Errorf("got %q", r.Text())
+	}
+}

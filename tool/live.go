@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"fmt"
 	"sync"
 	"time"
 
@@ -27,12 +28,13 @@ type live struct {
 	done    bool
 	open    bool // the last piece ended within a line
 	filter  filter
+	fault   error // of those who watch; no more is shown
 }
 
 func (l *live) write(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.shown >= liveTotal {
+	if l.done || l.shown >= liveTotal {
 		return
 	}
 	if len(p) > livePiece {
@@ -54,6 +56,11 @@ func (l *live) show() {
 	if l.done {
 		return
 	}
+	defer func() {
+		if v := recover(); v != nil { // a timer has nobody else to tell
+			l.done, l.fault = true, fmt.Errorf("internal error: what it printed could not be shown while it ran: %v", v)
+		}
+	}()
 	l.shown += len(l.pending)
 	l.filter.write(l.pending)
 	text := string(l.filter.text)
@@ -74,12 +81,14 @@ func restarts(p []byte) bool {
 	return i >= 0 && p[i] == '\r' && !(i+1 < len(p) && p[i+1] == '\n')
 }
 
-// end shows no more; what is not shown is in the result.
-func (l *live) end() {
+// end shows no more; what is not shown is in the result. Its error says why
+// less was shown than could be.
+func (l *live) end() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.done = true
 	if l.timer != nil {
 		l.timer.Stop()
 	}
+	return l.fault
 }

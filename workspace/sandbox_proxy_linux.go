@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -68,6 +69,7 @@ func serveProxy(file *os.File, dial dialFunc, refused func(string)) (*proxy, err
 		Handler:           p,
 		ReadHeaderTimeout: 30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          log.New(io.Discard, "", 0), // standard error is the user's; what fails is told by the command
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return p.ctx },
 	}
@@ -97,7 +99,7 @@ func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil || port == 0 {
 		return nil, fmt.Errorf("%q is no port", service)
 	}
-	conn, err := p.dial(ctx, "tcp", host, int(port))
+	conn, err := p.reach(ctx, host, int(port))
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +107,19 @@ func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
 	m.left.Store(proxyBytes)
 	return m, nil
 }
+
+// reach dials. It does so also in goroutines of package http, where a panic
+// would end the program.
+func (p *proxy) reach(ctx context.Context, host string, port int) (conn net.Conn, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %v", errInternal, v)
+		}
+	}()
+	return p.dial(ctx, "tcp", host, port)
+}
+
+var errInternal = errors.New("internal error")
 
 // metered is a connection with limits on its bytes and on silence.
 type metered struct {
@@ -117,12 +132,17 @@ var errMuch = fmt.Errorf("a connection carries %d GiB at most", proxyBytes>>30)
 func (m *metered) Read(b []byte) (int, error)  { return m.count(m.Conn.Read, b) }
 func (m *metered) Write(b []byte) (int, error) { return m.count(m.Conn.Write, b) }
 
-func (m *metered) count(do func([]byte) (int, error), b []byte) (int, error) {
+func (m *metered) count(do func([]byte) (int, error), b []byte) (n int, err error) {
+	defer func() {
+		if v := recover(); v != nil { // see reach
+			err = fmt.Errorf("%w: %v", errInternal, v)
+		}
+	}()
 	if m.left.Load() <= 0 {
 		return 0, errMuch
 	}
 	m.SetDeadline(time.Now().Add(proxyIdle)) // also of the other direction
-	n, err := do(b)
+	n, err = do(b)
 	m.left.Add(-int64(n))
 	return n, err
 }
@@ -135,6 +155,16 @@ func (m *metered) CloseWrite() error {
 }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v != http.ErrAbortHandler {
+			p.refused(fmt.Sprintf("the sandbox broke off a connection to %s: %v: %v", r.Host, errInternal, v))
+		}
+		panic(http.ErrAbortHandler) // which package http takes for the end of the connection
+	}()
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
@@ -218,6 +248,8 @@ func (p *proxy) refuse(w http.ResponseWriter, host string, err error) {
 	text := fmt.Sprintf("the sandbox does not connect to %s: %v", host, err)
 	if errors.Is(err, fs.ErrPermission) {
 		status = http.StatusForbidden
+	}
+	if status == http.StatusForbidden || errors.Is(err, errInternal) {
 		p.refused(text)
 	}
 	http.Error(w, text, status)

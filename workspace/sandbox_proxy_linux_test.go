@@ -40,6 +40,9 @@ func reachesHostsThroughTheProxyOnly(t *testing.T, backend string) {
 		mu.Lock()
 		asked = append(asked, fmt.Sprintf("%s:%d", host, port))
 		mu.Unlock()
+		if host == "broken.example" {
+			panic("the dialler broke")
+		}
 		if host != "registry.example" {
 			return nil, fmt.Errorf("%w: nobody allowed it; a rule WebFetch(domain:%s) would", fs.ErrPermission, host)
 		}
@@ -50,6 +53,8 @@ func reachesHostsThroughTheProxyOnly(t *testing.T, backend string) {
 		{"curl -sS -d body http://Registry.Example/a", `POST Registry.Example /a "body"`},
 		{"curl -sS -p http://registry.example:8080/b", `GET registry.example:8080 /b ""`}, // -p: by CONNECT
 		{"curl -sS http://other.example/", "WebFetch(domain:other.example)"},
+		{"curl -sS http://broken.example/", "internal error: the dialler broke"},
+		{"curl -sS -p http://broken.example:8080/ || curl -sS -p -i http://broken.example:8080/", "502"},
 		{"curl -sS --noproxy '*' " + server.URL, "onnect"},
 		{"curl -sS --noproxy '' http://localhost/", "does not connect"},
 		{raw + `printf 'CONNECT 127.1:80 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3; timeout 5 cat <&3`, "does not connect"},
@@ -66,10 +71,13 @@ func reachesHostsThroughTheProxyOnly(t *testing.T, backend string) {
 		if told := strings.Contains(strings.Join(exit.Notes, "\n"), "WebFetch(domain:"); told != strings.Contains(out, "nobody allowed it") {
 			t.Errorf("%s: the notes are %q", c.command, exit.Notes)
 		}
+		if told := strings.Contains(strings.Join(exit.Notes, "\n"), "the dialler broke"); told != strings.Contains(c.command, "broken") {
+			t.Errorf("%s: the notes are %q", c.command, exit.Notes)
+		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if got := strings.Join(asked, " "); got != "registry.example:80 registry.example:8080 other.example:80 localhost:80 registry.example:80" {
+	if got := strings.Join(asked, " "); got != "registry.example:80 registry.example:8080 other.example:80 broken.example:80 broken.example:8080 broken.example:8080 localhost:80 registry.example:80" {
 		t.Errorf("asked for %s", got)
 	}
 	if s := w.Status(); s.Network != "proxy" {

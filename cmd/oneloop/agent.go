@@ -46,6 +46,7 @@ type agent struct {
 	unbox   func()                      // it is closed
 	ready   sync.Once
 	waiting sync.WaitGroup
+	broken  error                           // what waiting waits for met a fault
 	caches  func()                          // keeps those of commands in order; nil: there are none
 	private func() (link string, err error) // makes scratch
 	net     *network
@@ -254,8 +255,14 @@ func (a *agent) prepared(m oneloop.Model) oneloop.Model {
 }
 
 // prepare makes what commands see of this program, and then the sandbox, which
-// shows it to them. The first command tells what went wrong.
+// shows it to them. The first command tells what went wrong, and Close what
+// broke.
 func (a *agent) prepare() {
+	defer func() {
+		if v := recover(); v != nil {
+			a.broken = fmt.Errorf("prepare the sandbox: internal error: %v. Please report it, with what you did before", v)
+		}
+	}()
 	if a.private != nil {
 		a.private()
 	}
@@ -342,6 +349,7 @@ func (a *agent) Close() error {
 		err = a.Session.Close(context.Background())
 	}
 	a.waiting.Wait()
+	err = errors.Join(err, a.broken)
 	if a.box != nil {
 		err = errors.Join(err, a.box.Close())
 		a.unbox()

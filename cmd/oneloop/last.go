@@ -45,11 +45,18 @@ func (l *lastThings) do() {
 	go func() {
 		defer close(done)
 		for _, n := range slices.Backward(slices.Sorted(maps.Keys(list))) {
-			list[n]()
+			doLast(list[n])
 		}
 	}()
 	select {
 	case <-done:
 	case <-time.After(lastTime):
 	}
+}
+
+// doLast does one. There is nobody any more who could be told that it broke,
+// and others come after it.
+func doLast(do func()) {
+	defer func() { _ = recover() }()
+	do()
 }

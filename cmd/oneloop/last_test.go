@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -60,6 +61,7 @@ func TestLastThingsAreDoneAsFarAsThereIsTime(t *testing.T) {
 	l.add(func() { <-stay })
 	l.add(func() { said <- "first" })
 	l.add(func() { said <- "needless" })()
+	l.add(func() { panic("broken") })
 	l.add(func() { said <- "second" })
 	l.do()
 	if did := []string{<-said, <-said}; !slices.Equal(did, []string{"second", "first"}) {
@@ -69,5 +71,13 @@ func TestLastThingsAreDoneAsFarAsThereIsTime(t *testing.T) {
 	case more := <-said:
 		t.Errorf("it did the %s thing, too", more)
 	default:
+	}
+}
+
+func TestWhatBreaksWhileTheSandboxIsPreparedIsToldInTheEnd(t *testing.T) {
+	a := &agent{private: func() (string, error) { panic("no folder") }, unscratch: func() {}}
+	a.waiting.Go(a.prepare)
+	if err := a.Close(); err == nil || !strings.Contains(err.Error(), "prepare the sandbox: internal error: no folder") {
+		t.Errorf("it ends with %v", err)
 	}
 }
