@@ -2,7 +2,10 @@
 
 package workspace
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // KillHolder ends the sandbox as if it had crashed.
 func (w *SandboxWorkspace) KillHolder() {
@@ -40,3 +43,11 @@ func NewTmp() (path string, remove func() error, err error) {
 var ClearTmp = clearTmp
 
 var GoValue = goValue
+
+// StateTime changes how long ago a folder must have changed not to be read
+// again. It gives the way back.
+func StateTime(d time.Duration) func() {
+	was := stateTime
+	stateTime = d
+	return func() { stateTime = was }
+}

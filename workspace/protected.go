@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // What is listed here is run, or changes what is run, later and outside any
@@ -47,14 +48,13 @@ var (
 // editors. It goes by the name alone and not by case, since some file systems
 // do not either; see [Info.Protected].
 func Protected(rel string) bool {
-	return slices.ContainsFunc(components(rel), func(name string) bool {
-		return slices.Contains(guardedNames, name) || guardedIfThere(name)
-	})
+	return slices.ContainsFunc(components(rel), guardedName)
 }
 
-// guardedIfThere reports whether a folded name is of guardedToo, or ends so.
-func guardedIfThere(name string) bool {
-	return slices.Contains(guardedToo, name) || strings.HasSuffix(name, guardedEnd)
+// guardedName reports whether a folded name is one of those that are protected
+// wherever they are.
+func guardedName(name string) bool {
+	return slices.Contains(guardedNames, name) || slices.Contains(guardedToo, name) || strings.HasSuffix(name, guardedEnd)
 }
 
 // Protected reports whether what is written at path, as [Files.Resolve] gives
@@ -121,6 +121,9 @@ func components(path string) []string {
 // macOS ignores case and some invisible characters, Windows case, dots and
 // spaces at the end, and what follows a colon; there .git is also GIT~1.
 func fold(name string) string {
+	if plainName(name) {
+		return name
+	}
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.Map(func(r rune) rune {
 		if r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff {
@@ -138,4 +141,16 @@ func fold(name string) string {
 		return ".git"
 	}
 	return name
+}
+
+// plainName reports whether a name is for sure one that all file systems take
+// as it is. Most are.
+func plainName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == ':' || c == '~' {
+			return false
+		}
+	}
+	return name != "" && name[len(name)-1] != '.' && name[len(name)-1] != ' '
 }

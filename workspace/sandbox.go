@@ -26,7 +26,7 @@ func Backends() []string { return []string{BackendNS, BackendBwrap, BackendLL} }
 
 // weakerLL is what the fence of Landlock cannot do.
 var weakerLL = []string{
-	"files that git, editors and agents obey can be changed in the workspace; those of git are put back after the command",
+	"files that git, editors and agents obey can be changed in the workspace; those of git are put back after the command, the others named",
 	"mode, times and owner of the user's files elsewhere can be changed",
 	"no loopback: servers and tests that listen do not work",
 	"other processes are seen, and what a command started outlives a killed agent",

@@ -178,7 +178,7 @@ func newField(t *testing.T, kit string) *field {
 	if err := os.CopyFS(base, os.DirFS(kit)); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"opencode.json", "my.code-workspace"} {
+	for _, name := range []string{"opencode.json", "my.code-workspace", "part/.mcp.json", "part/deep/.envrc", "part/deep/.vscode/tasks.json"} {
 		f.write("ws/"+name, "{}")
 	}
 	f.agent = exec.Command("sleep", "9999")

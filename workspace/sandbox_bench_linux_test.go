@@ -3,8 +3,12 @@
 package workspace_test
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"oneloop/workspace"
 )
@@ -50,4 +54,33 @@ func BenchmarkSandbox(b *testing.B) {
 	if bwrap != "" {
 		b.ReportMetric(theirs.median()/plain.median(), "bwrap-ratio")
 	}
+}
+
+// BenchmarkSandboxInManyFolders is what a command costs in a workspace with a
+// thousand folders, beside one in an empty workspace.
+func BenchmarkSandboxInManyFolders(b *testing.B) {
+	few, many := b.TempDir(), b.TempDir()
+	for i := range 999 {
+		dir := filepath.Join(many, fmt.Sprint("part", i/100), fmt.Sprint("folder", i%100))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for n := range 10 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("File%d.go", n)), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	var times [2]nanos
+	var boxes []*workspace.SandboxWorkspace
+	for _, dir := range []string{few, many} {
+		boxes = append(boxes, sandboxAt(b, dir, workspace.SandboxOptions{}))
+	}
+	for b.Loop() {
+		for i, w := range boxes {
+			times[i].add(func() { bash(b, w, time.Minute, "true") })
+		}
+	}
+	b.ReportMetric(times[0].median(), "empty-ns")
+	b.ReportMetric(times[1].median(), "many-ns")
 }

@@ -126,7 +126,7 @@ func TestSandboxAtHomeHidesAndProtects(t *testing.T) {
 	inNamespaces(t, func(t *testing.T, backend string) {
 		for _, above := range []string{"", ".."} {
 			home := secretHome(t)
-			for name, text := range map[string]string{".npmrc": "SECRET", ".config/gh/hosts.yml": "SECRET", ".docker/config.json": "SECRET", ".bashrc": "", "work/file": "seen"} {
+			for name, text := range map[string]string{".npmrc": "SECRET", ".config/gh/hosts.yml": "SECRET", ".docker/config.json": "SECRET", ".bashrc": "", "work/file": "seen", ".ssh/.vscode/x": ""} {
 				place(t, filepath.Join(home, name), text)
 			}
 			root := home
@@ -182,23 +182,6 @@ func TestSandboxOfLandlockIsNoneWhereItCannotHide(t *testing.T) {
 			t.Errorf("in %s: %v", root, err)
 		}
 	}
-}
-
-func TestSandboxNamesSettingsOfEditorsThatAreNew(t *testing.T) {
-	inNamespaces(t, func(t *testing.T, backend string) {
-		w := sandbox(t, workspace.SandboxOptions{Backend: backend})
-		place(t, w.Describe().Root+"/.cursor/mcp.json", "{}")
-		_, exit := bash(t, w, 30*time.Second, "echo x > .cursor/mcp.json; mkdir .zed; echo x > .zed/settings.json; echo x > a.code-workspace; echo x > opencode.jsonc")
-		if notes := strings.Join(exit.Notes, "\n"); len(exit.Notes) != 2 || !strings.Contains(notes, "/.zed is new") || !strings.Contains(notes, "/a.code-workspace is new") {
-			t.Errorf("it says %q", exit.Notes)
-		}
-		if text, err := os.ReadFile(w.Describe().Root + "/.cursor/mcp.json"); string(text) != "{}" {
-			t.Errorf("what was there has %q, %v", text, err)
-		}
-		if _, exit := bash(t, w, 30*time.Second, "true"); len(exit.Notes) > 0 {
-			t.Errorf("afterwards it says %q", exit.Notes)
-		}
-	})
 }
 
 func TestSandboxTellsWhatWasReplacedUnderACommand(t *testing.T) {

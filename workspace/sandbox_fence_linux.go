@@ -58,6 +58,7 @@ func (w *SandboxWorkspace) tryFence() error {
 	if err != nil {
 		return err
 	}
+	w.guards.wire.kept = nil // nothing keeps commands from making them
 	w.status.Weaker = weakerLL
 	w.status.Network = "none"
 	return nil
@@ -83,7 +84,7 @@ func (w *SandboxWorkspace) keeps() error {
 // fence starts a command that Landlock and a filter confine. It is in the
 // tree of this program like one without a sandbox.
 func (w *SandboxWorkspace) fence(ctx context.Context, cmd Cmd, order confine.Order) (Process, error) {
-	w.guards.wire.set(nil)
+	w.guards.wire.set(nil, nil)
 	f := confine.Fence{Path: order.Path, Argv: cmd.Argv, Hide: w.policy.Hide, Limits: w.opts.Limits.confine()}
 	if w.opts.Limits.Process == 0 {
 		f.Limits.Data = f.Limits.Memory // there is no watchdog to see it together

@@ -94,10 +94,11 @@ var worktreeParts = []gitPart{{name: "config.worktree", always: true}, {name: "c
 // guards keeps what commands must not change. It is shared by the commands of
 // a workspace, which may run side by side.
 type guards struct {
-	roots []string
-	names map[string][]string // for each root, besides those of git
-	above map[string][]string // for each root, folders in it that hold something hidden
-	git   string              // a root that is itself a git folder; empty: there is none
+	roots  []string
+	names  map[string][]string // for each root, besides those of git
+	above  map[string][]string // for each root, folders in it that hold something hidden
+	hidden []string            // files and folders
+	git    string              // a root that is itself a git folder; empty: there is none
 
 	wire  tripwire
 	links bool // names that are symbolic links are not mounted, only watched
@@ -142,12 +143,18 @@ func newGuards(roots []string, git, home string, lists, protect []string) (*guar
 		}
 		g.names[roots[0]] = append(g.names[roots[0]], rel)
 	}
+	g.wire.kept = map[string]bool{}
+	for root, names := range g.names {
+		for _, name := range names {
+			g.wire.kept[filepath.Join(root, name)] = true
+		}
+	}
 	return g, nil
 }
 
 // keep pins the folders in which one of paths is.
 func (g *guards) keep(paths []string) {
-	g.above = map[string][]string{}
+	g.above, g.hidden = map[string][]string{}, paths
 	for _, root := range g.roots {
 		for _, path := range paths {
 			dir, in := below(root, filepath.Dir(path))
@@ -179,28 +186,70 @@ func (g *guards) take() (mounts []confine.Guard, closed []string, release func()
 	}
 	defer unlock()
 	g.clear(left)
-	t := &taking{guards: g, pinned: map[spot]bool{}, bars: map[spot]bool{}, shut: map[spot]bool{}, guarded: map[spot]bool{}}
+	t := &taking{guards: g, pinned: map[spot]bool{}, bars: map[spot]bool{}, shut: map[spot]bool{}, guarded: map[spot]bool{}, loose: map[string]bool{}}
 	for _, t.root = range g.roots {
 		if err := t.all(); err != nil {
 			return nil, nil, nil, fmt.Errorf("protect files in %s: %w", t.root, err)
 		}
 	}
-	if err := t.make(); err != nil {
-		g.drop(t.standIns)
+	if err := t.rest(); err != nil {
+		g.wire.check() // nothing ran
 		return nil, nil, nil, fmt.Errorf("protect files: %w", err)
 	}
-	if g.links {
-		t.repositories = nil
-	}
 	g.inner = t.guarded
-	g.wire.set(t.repositories)
 	mounts, closed = t.view()
-	held := hold(mounts)
+	held := hold(mounts, t.loose)
 	return mounts, closed, func() []string {
 		gone := replaced(held)
 		g.wire.unprotected(gone)
-		return slices.Concat(t.notes, tellReplaced(gone), g.release(t.standIns), t.fresh(), g.wire.check())
+		return slices.Concat(t.notes, tellReplaced(gone), g.release(t.standIns), g.wire.check())
 	}, nil
+}
+
+// rest guards what a look finds, and makes what is missing.
+func (t *taking) rest() error {
+	repositories := t.repositories
+	if t.links {
+		repositories = nil
+	}
+	mount, overflow := t.wire.set(repositories, t.mountable)
+	if overflow {
+		t.tell(fmt.Sprintf("in the workspace lie more than %d settings of editors, agents and shells: the others are not protected while commands run, but looked at afterwards", wireMounts))
+	}
+	for _, path := range mount {
+		for _, t.root = range t.wire.roots {
+			if name, ok := below(t.root, path); ok {
+				t.mount(name, confine.ReadOnly)
+				t.loose[path] = !t.wire.top(path)
+				break
+			}
+		}
+	}
+	err := t.make()
+	if err != nil {
+		t.drop(t.standIns)
+	}
+	return err
+}
+
+// mountable reports whether what is at path can be mounted: it must be there
+// for commands, who do not see what is hidden, nor a disk that came since the
+// sandbox was started.
+func (g *guards) mountable(path string) bool {
+	root := slices.IndexFunc(g.wire.roots, func(root string) bool { _, in := below(root, path); return in })
+	if root < 0 || within(g.hidden, path) || !sameDisk(g.wire.roots[root], filepath.Dir(path)) {
+		return false
+	}
+	if !g.links {
+		return true
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink == 0
+}
+
+func sameDisk(a, b string) bool {
+	var x, y unix.Stat_t
+	return unix.Lstat(a, &x) == nil && unix.Lstat(b, &y) == nil && x.Dev == y.Dev
 }
 
 func (g *guards) release(standIns []spot) []string {
@@ -329,12 +378,12 @@ type taking struct {
 	shut     map[spot]bool // folders to be mounted read-only
 	standIns []spot
 	missing  []missing
-	there    []string // see obeyed
 
 	repositories []string // that are mounted
 	folders      int      // looked into for more of them
 	guarded      map[spot]bool
 	notes        []string
+	loose        map[string]bool // mounts in folders that are none
 }
 
 func (t *taking) all() error {
@@ -353,9 +402,6 @@ func (t *taking) all() error {
 		if err := t.guard(name, true, makeSocket); err != nil {
 			return err
 		}
-	}
-	if err := t.guardObeyed(); err != nil {
-		return err
 	}
 	// What is hidden must be found where it is by the next command.
 	for _, dir := range t.above[t.root] {

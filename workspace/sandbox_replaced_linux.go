@@ -39,13 +39,14 @@ func birthOf(path string) (b birth, ok bool) {
 	return birth{st.Dev_major, st.Dev_minor, st.Ino, st.Mode & unix.S_IFMT, st.Btime}, true
 }
 
-// hold remembers what is mounted read-only.
-func hold(mounts []confine.Guard) (list []held) {
+// hold remembers what is mounted read-only, but for what is in loose: that a
+// command can move away itself.
+func hold(mounts []confine.Guard, loose map[string]bool) (list []held) {
 	for _, g := range mounts {
-		if g.Kind != confine.ReadOnly {
+		path := filepath.Join(g.Root, g.Path)
+		if g.Kind != confine.ReadOnly || loose[path] {
 			continue
 		}
-		path := filepath.Join(g.Root, g.Path)
 		if b, ok := birthOf(path); ok && b.kind != unix.S_IFLNK {
 			list = append(list, held{path, b})
 		}

@@ -203,7 +203,10 @@ func protectedNote(at string, kind confine.GuardKind) string {
 	if slices.Contains(strings.Split(at, "/"), ".git") {
 		what = "git obeys it later, outside the sandbox"
 	}
-	return fmt.Sprintf("the sandbox protects %s, whether it exists or not: %s. Tell the user what is to be changed there; they can do it, or run without a sandbox (--sandbox none)", at, what)
+	if info, err := os.Lstat(at); err == nil && info.Mode().Type() == os.ModeSocket {
+		at += ", also while it does not exist"
+	}
+	return fmt.Sprintf("the sandbox protects %s: %s. Tell the user what is to be changed there; they can do it, or run without a sandbox (--sandbox none)", at, what)
 }
 
 func (s *stops) outsideNote(path string) string {

@@ -5,8 +5,6 @@ package workspace
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,15 +15,23 @@ import (
 // a command changed in one that makes git run something is put back; what it
 // brought along in a new one is named. Files outside git folders to which the
 // settings of a repository lead are the user's work, and only named too.
+//
+// On the same walk it finds what editors, agents and shells obey in all the
+// folders: see [obeyed].
 type tripwire struct {
 	roots []string
-	git   string // a git folder besides; empty: there is none
+	git   string          // a git folder besides; empty: there is none
+	kept  map[string]bool // names that commands cannot make, by path: they are no news
 
 	mu      sync.Mutex
-	known   map[string]repository // by the path of the .git or bare folder; nil before the first look
+	known   map[string]repository // by the path of the .git or bare folder
 	mounted map[string]bool       // those that mounts protect
 	running int                   // commands
 	whole   bool                  // the last look reached every folder
+	folders map[string]visited    // as they were at the last look
+	seen    []string              // paths of what is obeyed, at the last look, the upper ones first
+	obeyed  map[string]*obeyed    // by path
+	marks   int                   // files that were marked since then
 }
 
 const (
@@ -36,8 +42,9 @@ const (
 )
 
 // set remembers how things are before a command. mounted are the
-// repositories that mounts protect from now on.
-func (t *tripwire) set(mounted []string) {
+// repositories that mounts protect from now on. It gives what else is to be
+// mounted, of what can be; nil: nothing can. overflow says that there is more.
+func (t *tripwire) set(mounted []string, can func(path string) bool) (mount []string, overflow bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, path := range mounted {
@@ -46,17 +53,13 @@ func (t *tripwire) set(mounted []string) {
 		}
 		t.mounted[path] = true
 	}
-	switch {
-	case t.known == nil:
-		t.known = t.look(nil)
-	case t.running == 0:
+	if t.running == 0 {
 		// What changed since the last command is the user's doing.
-		read := reading{t: t}
-		for path := range t.known {
-			t.known[path] = read.repository(path)
-		}
+		t.known = t.look(t.known)
 	}
+	mount, overflow = t.arm(can)
 	t.running++
+	return mount, overflow
 }
 
 // check compares, puts back, and tells.
@@ -66,7 +69,8 @@ func (t *tripwire) check() []string {
 	t.running--
 	whole := t.whole
 	now := t.look(t.known)
-	var notes, fresh []string
+	notes := t.compare()
+	var fresh []string
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		r := now[path]
 		was, known := t.known[path]
@@ -89,7 +93,7 @@ func (t *tripwire) check() []string {
 	}
 	t.known = now
 	if whole && !t.whole {
-		fresh = append(fresh, fmt.Sprintf("there are more than %d folders now: repositories in the others were not looked for. Say so to the user before git is used in a new folder", wireFolders))
+		fresh = append(fresh, fmt.Sprintf("there are more than %d folders now: repositories and settings in the others were not looked for. Say so to the user before a new folder is used", wireFolders))
 	}
 	return append(notes, fresh...)
 }
@@ -122,94 +126,4 @@ func few(list []string, each int) string {
 		b.WriteString(shown(item, each))
 	}
 	return b.String()
-}
-
-// look finds repositories, and reads them. Those that were known come first,
-// so that nothing made meanwhile can hide what is done to them.
-func (t *tripwire) look(known map[string]repository) map[string]repository {
-	s := search{t: t, found: map[string]repository{}, read: reading{t: t}}
-	for path := range known {
-		if _, err := os.Lstat(path); err == nil {
-			s.add(path)
-		}
-	}
-	if t.git != "" {
-		s.add(t.git)
-	}
-	s.walk(t.roots, false)
-	t.whole = s.folders < wireFolders
-	return s.found
-}
-
-// in reports whether commands can have written what is at path.
-func (t *tripwire) in(path string) bool {
-	if t.git != "" {
-		if _, ok := below(t.git, path); ok {
-			return true
-		}
-	}
-	return slices.ContainsFunc(t.roots, func(root string) bool { _, ok := below(root, path); return ok })
-}
-
-// search is one look.
-type search struct {
-	t       *tripwire
-	found   map[string]repository
-	read    reading
-	folders int // looked into
-}
-
-// add reads a repository, those it leads to, and those it holds.
-func (s *search) add(path string) {
-	if _, ok := s.found[path]; ok || len(s.found) >= wireRepositories {
-		return
-	}
-	r := s.read.repository(path)
-	s.found[path] = r
-	for _, next := range r.next {
-		s.add(next)
-	}
-	s.walk([]string{filepath.Join(path, "modules"), filepath.Join(path, "worktrees")}, true)
-}
-
-// walk goes through folders. In a git folder those of submodules and worktrees
-// are looked for.
-func (s *search) walk(queue []string, inGit bool) {
-	for n := 0; n < len(queue) && s.folders < wireFolders; n++ {
-		dir := queue[n]
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-			continue
-		}
-		s.folders++
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue // gone, or closed to us
-		}
-		if isGitFolder(entries, inGit && n > 1) {
-			s.add(dir)
-			continue
-		}
-		for _, e := range entries {
-			path := filepath.Join(dir, e.Name())
-			switch {
-			case fold(e.Name()) == ".git":
-				s.add(path)
-			case e.IsDir():
-				queue = append(queue, path)
-			}
-		}
-	}
-}
-
-// isGitFolder goes by what git does, but in a git folder does not ask for all
-// of it.
-func isGitFolder(entries []os.DirEntry, inGit bool) bool {
-	has := map[string]bool{}
-	for _, e := range entries {
-		has[fold(e.Name())] = true
-	}
-	if inGit {
-		return has["head"] || has["config"] || has["commondir"] || has["hooks"]
-	}
-	return has["head"] && (has["objects"] && has["refs"] || has["commondir"])
 }
