@@ -38,8 +38,17 @@ type APIError struct {
 	RetryAfter time.Duration // as the API asked for; 0: it did not
 	Retry      Retryable     // what the API said about another try
 	Location   string        // where the address redirects to, without credentials; nothing was sent there
+	At         *Position     // the part of the request that it is about; nil: the API named none
 	Body       []byte        // the first bytes of the answer
 	Err        error         // the failure below, if any
+}
+
+// Position is a part of a request: a message, a block of it, a part of a tool
+// result. Message is one of the request's.
+type Position struct {
+	Message *Message
+	Block   int // index in Message.Blocks; -1: the message as a whole
+	Inner   int // index in the Content of a tool result; -1: the block as a whole
 }
 
 // Retryable is what an API said about another try.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,6 +165,69 @@ func (l *Log) Rewind(to int64) error {
 	v.settle()
 	l.view = v
 	return nil
+}
+
+// Redaction has one block of a conversation sent otherwise than it is kept.
+type Redaction struct {
+	Message *oneloop.Message // as a request had it
+	Block   int              // index in Message.Blocks
+	Inner   int              // index in the Content of a tool result; -1: the block itself
+	With    oneloop.Block    // what is sent instead; nil: nothing is
+	Why     string
+}
+
+// Redact has blocks sent otherwise from now on. The log keeps what they were.
+// It is an error, and nothing changes, when one of them is not sent anyway.
+func (l *Log) Redact(list ...Redaction) error {
+	l.mu.Lock()
+	defer l.tell()
+	defer l.mu.Unlock()
+	if err := l.begin(); err != nil {
+		return err
+	}
+	entries := make([]redacted, len(list))
+	for i, r := range list {
+		at := slices.Index(l.view.msgs, r.Message)
+		if at < 0 {
+			return fmt.Errorf("redact a block: %w", errNoSuchPlace)
+		}
+		entries[i] = redacted{At: l.view.at[at], Block: r.Block, Inner: r.Inner, Why: r.Why}
+		if r.With != nil {
+			with, err := oneloop.AppendBlock(nil, r.With)
+			if err != nil {
+				return fmt.Errorf("redact a block: %w", err)
+			}
+			entries[i].With = with
+		}
+		if _, err := redact(r.Message, entries[i]); err != nil {
+			return fmt.Errorf("redact a block: %w", err)
+		}
+	}
+	// From the back, so that what is left out moves nothing that follows.
+	slices.SortStableFunc(entries, func(a, b redacted) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.Block, a.Block), cmp.Compare(b.Inner, a.Inner))
+	})
+	for _, r := range entries {
+		l.put(kindRedact, r)
+		if err := l.view.redact(r); err != nil {
+			return fmt.Errorf("redact a block: %w", err)
+		}
+	}
+	return nil
+}
+
+// Strip leaves out of what is sent from now on the reasoning in it, which an
+// API may bind to what came before. It reports whether there was any.
+func (l *Log) Strip() bool {
+	l.mu.Lock()
+	defer l.tell()
+	defer l.mu.Unlock()
+	if !slices.ContainsFunc(l.view.msgs, func(m *oneloop.Message) bool { return slices.ContainsFunc(m.Blocks, reasoning) }) || l.begin() != nil {
+		return false
+	}
+	c := compacted{Strip: true}
+	l.view.compact(l.put(kindCompact, c).n, c)
+	return true
 }
 
 // Prompts are the places a conversation can go back to: before each of these

@@ -38,6 +38,7 @@ var (
 const (
 	Continuations = 3  // how often in a row it goes on after the model reached its output limit
 	Urgings       = 20 // how often AtStop may make it go on
+	Repairs       = 8  // how often it leaves out what an API refused, at most 3 times for one request
 )
 
 // Session is one conversation. Model is needed, the rest may be left zero. Its
@@ -263,6 +264,9 @@ type turn struct {
 	limited  atomic.Pointer[oneloop.Limited] // the limit that was reached
 	goneOn   int                             // continuations in a row
 	urged    int                             // by AtStop
+	asked    *oneloop.Request                // the newest
+	repairs  int                             // requests that were sent again without what was refused
+	inARow   int                             // of these, since the last reply
 }
 
 func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
@@ -285,7 +289,10 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 			if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 				return ended(ctx)
 			}
-			return err
+			if next = nil; !t.repaired(err) {
+				return err
+			}
+			continue
 		}
 		var err error
 		if next, err = t.next(ctx); err != nil || next == nil {
@@ -296,6 +303,7 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 
 // ask is the session's model, held to its contract.
 func (t *turn) ask(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+	t.asked = req
 	m, err := t.session.Model.Generate(ctx, req, emit)
 	if m == nil && err == nil {
 		return nil, errors.New("the Model broke its contract: Generate returned neither a message nor an error")
@@ -333,7 +341,7 @@ func (t *turn) Append(ctx context.Context, msgs ...*oneloop.Message) error {
 	}
 	for _, m := range msgs {
 		if m.Role == oneloop.Assistant || m.Stop == oneloop.StopEndTurn {
-			t.last = m
+			t.last, t.inARow = m, 0
 		}
 		t.emit(oneloop.MessageAdded{Message: m})
 	}

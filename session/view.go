@@ -212,21 +212,22 @@ func (v *view) compact(n int64, c compacted) {
 // withoutThinking is m without reasoning, which an API may bind to what came
 // before it.
 func withoutThinking(m *oneloop.Message) *oneloop.Message {
-	is := func(b oneloop.Block) bool {
-		switch b := b.(type) {
-		case *oneloop.Thinking:
-			return true
-		case *oneloop.Opaque:
-			return b.Type == "redacted_thinking"
-		}
-		return false
-	}
-	if !slices.ContainsFunc(m.Blocks, is) {
+	if !slices.ContainsFunc(m.Blocks, reasoning) {
 		return m
 	}
 	less := *m
-	less.Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), is)
+	less.Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), reasoning)
 	return &less
+}
+
+func reasoning(b oneloop.Block) bool {
+	switch b := b.(type) {
+	case *oneloop.Thinking:
+		return true
+	case *oneloop.Opaque:
+		return b.Type == "redacted_thinking"
+	}
+	return false
 }
 
 func (v *view) redact(r redacted) error {

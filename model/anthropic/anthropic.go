@@ -182,6 +182,7 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 	defer cancel()
 	resp, err := m.send(ctx, body, emit)
 	if err != nil {
+		locate(err, req.Messages, m.name)
 		return nil, err
 	}
 	defer resp.Body.Close()

@@ -85,7 +85,7 @@ func plainCall(c *oneloop.ToolUse) *oneloop.ToolUse {
 func plainResult(r *oneloop.ToolResult) *oneloop.ToolResult {
 	out := &oneloop.ToolResult{ID: wireID(r.ID), IsError: r.IsError}
 	for _, b := range r.Content {
-		if t, ok := b.(*oneloop.Text); ok && blank(t.Text) || !ok && r.IsError {
+		if leftOut(b, r.IsError) {
 			continue
 		}
 		out.Content = append(out.Content, b)
@@ -94,6 +94,12 @@ func plainResult(r *oneloop.ToolResult) *oneloop.ToolResult {
 		out.Content = []oneloop.Block{&oneloop.Text{Text: "(no output)"}}
 	}
 	return out
+}
+
+// leftOut reports whether a part of a result is not sent.
+func leftOut(b oneloop.Block, isError bool) bool {
+	t, ok := b.(*oneloop.Text)
+	return ok && blank(t.Text) || !ok && isError
 }
 
 // standIn is the object that takes the place of input that is none, in the
