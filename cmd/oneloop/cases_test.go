@@ -101,6 +101,16 @@ func newProduct(t *testing.T, replies ...script.Reply) *product {
 
 const testKey = "unique-key-5f2c9e1b"
 
+// home is the home folder of the product.
+func (p *product) home() string {
+	for _, kv := range p.env {
+		if h, ok := strings.CutPrefix(kv, "HOME="); ok {
+			return h
+		}
+	}
+	return ""
+}
+
 // outcome is what a run left.
 type outcome struct {
 	stdout, stderr string

@@ -386,16 +386,6 @@ func TestAPromptIsRecalledInTheNextConversation(t *testing.T) {
 	}
 }
 
-// home is the home folder of the product.
-func (p *product) home() string {
-	for _, kv := range p.env {
-		if h, ok := strings.CutPrefix(kv, "HOME="); ok {
-			return h
-		}
-	}
-	return ""
-}
-
 func TestCommandsOfAConversation(t *testing.T) {
 	p := newProduct(t, say("one done"), say("two done"))
 	c := p.converse()

@@ -86,7 +86,7 @@ func (p *product) small(kib int) *product {
 		p.t.Fatal(err)
 	}
 	p.bin = filepath.Join(p.t.TempDir(), "small")
-	text := fmt.Sprintf("#!/usr/bin/env bash\nulimit -f %d && exec %s \"$@\"\n", kib, bin)
+	text := fmt.Sprintf("#!/usr/bin/env bash\nulimit -Sf %d && exec %s \"$@\"\n", kib, bin)
 	if err := os.WriteFile(p.bin, []byte(text), 0o700); err != nil {
 		p.t.Fatal(err)
 	}

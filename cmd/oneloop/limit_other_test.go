@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package main
+
+import "errors"
+
+func setFileLimit(int) error { return errors.ErrUnsupported }
