@@ -122,6 +122,26 @@ func TestSandboxHidesWhatComesWhileACommandRuns(t *testing.T) {
 	})
 }
 
+func TestSandboxShowsWhatLiesInAHiddenFolderThatWasReplaced(t *testing.T) {
+	home := secretHome(t)
+	hidden := home + "/.config"
+	w := sandbox(t, workspace.SandboxOptions{Show: []string{home, hidden + "/other"}, Hide: []string{hidden}})
+	for _, text := range []string{"open", "changed", "changed"} {
+		out, exit := bash(t, w, 10*time.Second, "cat "+hidden+"/other/file; ls -A "+hidden)
+		if out != text+"other\n" || len(exit.Notes) > 1 || len(exit.Notes) == 1 && !strings.Contains(exit.Notes[0], hidden+" is another folder than before") {
+			t.Errorf("it prints %q, %+v", out, exit)
+		}
+		if text == "open" {
+			err := os.RemoveAll(hidden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			place(t, hidden+"/other/file", "changed")
+			place(t, hidden+"/secret", "SECRET")
+		}
+	}
+}
+
 func TestSandboxAtHomeHidesAndProtects(t *testing.T) {
 	inNamespaces(t, func(t *testing.T, backend string) {
 		for _, above := range []string{"", ".."} {

@@ -41,6 +41,7 @@ type SandboxWorkspace struct {
 	mu        sync.Mutex // held while a holder starts
 	holder    *confine.Holder
 	ident     fs.FileInfo // of the root, when the holder started
+	around    []held      // hidden folders in which something is shown, at that time
 	proxy     *proxy
 	wrap      *confine.Wrapper
 	outer     []string    // the environment without what commands are told
@@ -291,6 +292,9 @@ func (w *SandboxWorkspace) spent() string {
 	if now, err := os.Stat(w.root); err == nil && !os.SameFile(now, w.ident) {
 		return "the workspace folder is another one than before, so the sandbox was started again: what earlier commands left running is gone"
 	}
+	if gone := replaced(w.around); len(gone) > 0 {
+		return gone[0] + " is another folder than before, so the sandbox was started again: what earlier commands left running is gone"
+	}
 	return ""
 }
 
@@ -348,6 +352,7 @@ func (w *SandboxWorkspace) tryHolder() error {
 	if err != nil {
 		return ours{err}
 	}
+	w.around = around(policy)
 	list := stores(w.outer, w.policy.Write)
 	policy.Layers, w.layerLock = w.layers(list)
 	h, err := confine.Start(policy)

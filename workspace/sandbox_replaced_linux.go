@@ -5,6 +5,7 @@ package workspace
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -48,6 +49,20 @@ func hold(mounts []confine.Guard, loose map[string]bool) (list []held) {
 			continue
 		}
 		if b, ok := birthOf(path); ok && b.kind != unix.S_IFLNK {
+			list = append(list, held{path, b})
+		}
+	}
+	return list
+}
+
+// around holds the hidden folders in which something is shown. Once one is
+// another folder, only a new holder shows it again.
+func around(p confine.Policy) (list []held) {
+	for _, path := range confine.Covered(p.Hide, p.Write) {
+		if !slices.ContainsFunc(slices.Concat(p.Write, p.Show), func(shown string) bool { _, in := below(path, shown); return in }) {
+			continue
+		}
+		if b, ok := birthOf(path); ok {
 			list = append(list, held{path, b})
 		}
 	}
