@@ -51,7 +51,7 @@ func (g *gate) ask(ctx context.Context, call *oneloop.ToolUse, list []oneloop.To
 	case err != nil && ctx.Err() != nil:
 		return ended(err)
 	case err != nil:
-		d := unasked(call, found, fmt.Sprintf("no answer came (%v)", err))
+		d := g.unasked(call, found, fmt.Sprintf("no answer came (%v)", err))
 		return d
 	case !a.Allow:
 		return refused(found, a.Reason)

@@ -8,8 +8,8 @@ import (
 	"oneloop/policy/shell"
 )
 
-// bypass is what allows what no rule can.
-const bypass = "--permission-mode bypassPermissions"
+// by is what the user writes to have the mode m.
+func (o GateOptions) by(m Mode) string { return o.ModeBy + " " + m.String() }
 
 // unreadable is a call of which it cannot be told what it would touch.
 func unreadable(call *oneloop.ToolUse, err error) *denial {
@@ -25,12 +25,12 @@ func unreadable(call *oneloop.ToolUse, err error) *denial {
 	}
 }
 
-func planned(call *oneloop.ToolUse) *denial {
+func (g *gate) planned(call *oneloop.ToolUse) *denial {
 	return &denial{
 		reason: "the mode is plan, in which only calls run that change nothing",
-		rule:   "--permission-mode default",
+		rule:   g.by(Default),
 		text: fmt.Sprintf("Not run: the permission mode is plan, and this call of %s may change something. "+
-			"Describe what you would do, with ExitPlanMode if you have it; the user can leave the mode with --permission-mode default.", call.Name),
+			"Describe what you would do, with ExitPlanMode if you have it; the user can leave the mode with %s.", call.Name, g.by(Default)),
 	}
 }
 
@@ -71,22 +71,22 @@ func denied(f finding) *denial {
 }
 
 // unasked is what somebody would have to be asked for.
-func unasked(call *oneloop.ToolUse, f finding, why string) *denial {
+func (g *gate) unasked(call *oneloop.ToolUse, f finding, why string) *denial {
 	d := &denial{reason: f.about(), nobody: true}
 	var tell string
 	if f.kind <= byGuard && len(f.wants) > 0 {
 		d.rule = strings.Join(f.wants, ", ")
 		tell = fmt.Sprintf("the user can allow it with %s in permissions.allow of the settings: %s", plural(f.wants), d.rule)
 		if f.kind == byDefaultEdit {
-			tell += ", or allow all edits in the workspace with --permission-mode acceptEdits"
+			tell += ", or allow all edits in the workspace with " + g.by(AcceptEdits)
 		}
 	} else if f.kind == byHook {
 		tell = "tell the user what the hook said"
 	} else if f.firm {
 		tell = "write it so that it is plain what it runs: the rule " + f.source() + " denies in every mode"
 	} else {
-		d.rule = bypass
-		tell = "tell the user that " + bypass + " allows it"
+		d.rule = g.by(Bypass)
+		tell = "tell the user that " + d.rule + " allows it"
 	}
 	what := fmt.Sprintf("Not run: this call of %s needs", call.Name)
 	if f.part != "" {

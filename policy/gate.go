@@ -22,6 +22,9 @@ type GateOptions struct {
 	// ModeNow is asked for the mode with every call, where it can change. Nil:
 	// it is Mode.
 	ModeNow func() Mode
+	// ModeBy is how the user changes the mode, as what is in front of its
+	// name. Empty: "--permission-mode".
+	ModeBy string
 	// Workspace is the tools' own. Dir, Dirs, Home and Isolation are what it
 	// says of itself where they are empty.
 	Workspace workspace.Workspace
@@ -104,6 +107,7 @@ func (o GateOptions) placed() GateOptions {
 			o.Home = home
 		}
 	}
+	o.ModeBy = cmp.Or(o.ModeBy, "--permission-mode")
 	if o.Rules == nil {
 		o.Rules = &Rules{opts: RuleOptions{Dir: o.Dir, Dirs: o.Dirs, Home: o.Home}}
 	}
@@ -197,7 +201,7 @@ func (g *gate) decide(ctx context.Context, call *oneloop.ToolUse, effect func(*o
 		return denied(found)
 	}
 	if mode == Plan && (effect == nil || effect(call) != oneloop.ReadOnly) && !(in.Sandboxed && in.ReadOnly && onlyCommands(list)) {
-		return planned(call)
+		return g.planned(call)
 	}
 	if found = lifted(found, mode, in); found.tier == shell.Allow {
 		return nil
@@ -209,7 +213,7 @@ func (g *gate) decide(ctx context.Context, call *oneloop.ToolUse, effect func(*o
 		}
 	}
 	if g.Ask == nil || mode == DontAsk {
-		return unasked(call, found, g.nobody())
+		return g.unasked(call, found, g.nobody())
 	}
 	return g.ask(ctx, call, list, emit)
 }

@@ -127,9 +127,9 @@ func (v *Visit) settle(f finding, host string, port int, at string) *denial {
 	case f.tier == shell.Deny:
 		return hostDenied(f, at)
 	case v.hosts.net.Strict != "" && f.kind == byDefault:
-		return hostUnasked(f, at, "sandbox.network.strictAllowlist in "+v.hosts.net.Strict+" keeps the user from being asked")
+		return g.hostUnasked(f, at, "sandbox.network.strictAllowlist in "+v.hosts.net.Strict+" keeps the user from being asked")
 	case g.Ask == nil || g.mode() == DontAsk:
-		return hostUnasked(f, at, g.nobody())
+		return g.hostUnasked(f, at, g.nobody())
 	}
 	return v.ask(host, port, at)
 }
@@ -169,7 +169,7 @@ func (v *Visit) ask(host string, port int, at string) *denial {
 	case err != nil && ctx.Err() != nil:
 		return hostEnded(at, err)
 	case err != nil:
-		d := hostUnasked(f, at, fmt.Sprintf("no answer came (%v)", err))
+		d := g.hostUnasked(f, at, fmt.Sprintf("no answer came (%v)", err))
 		d.nobody = false
 		return d
 	case !a.Allow:
@@ -223,10 +223,11 @@ func hostRefused(at, why string) *denial {
 }
 
 // hostUnasked is a host that somebody would have to be asked for.
-func hostUnasked(f finding, at, why string) *denial {
+func (g *gate) hostUnasked(f finding, at, why string) *denial {
 	d := &denial{reason: at + ": " + f.reason, nobody: true}
-	tell := "tell the user that " + bypass + " allows it"
-	if d.rule = bypass; f.kind == byDefault {
+	d.rule = g.by(Bypass)
+	tell := "tell the user that " + d.rule + " allows it"
+	if f.kind == byDefault {
 		d.rule = f.wants[0]
 		tell = "the user can allow it with this rule in permissions.allow of the settings: " + d.rule
 	}

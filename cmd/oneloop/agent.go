@@ -160,6 +160,9 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			Tools:  defs,
 			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
 		})
+		if s.parent == nil {
+			p.heard(log)
+		}
 		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: log}
 		a.moments(s.parent, made)
 		return made
@@ -425,7 +428,7 @@ func (p *program) profile(root string) profile {
 	if p.settings.Sandbox != "none" {
 		confined = inSandbox
 	}
-	if p.settings.Mode == policy.Plan {
+	if p.mode() == policy.Plan {
 		confined += inPlan
 	}
 	return defaultProfile(root, p.settings.Dirs, confined)
@@ -558,6 +561,7 @@ func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
 		return err
 	}
 	p.settings, p.words = settings, tui.Messages(settings.Language)
+	p.modes.begin(settings.Mode)
 	if !p.settings.HasCredential() {
 		fmt.Fprint(p.stderr, p.words.NoKey)
 		for _, n := range p.settings.Notices {

@@ -44,6 +44,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 	front, err = tui.Open(tui.Options{
 		In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable,
 		History: p.historyFile(), LeaveOnBlank: p.profile(a.dir).leaveOn,
+		Standing: p.standing, BackTab: p.modes.next,
 	})
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func (c *conversation) run(ctx context.Context) error {
 // turn takes one turn. Its error ends the conversation.
 func (c *conversation) turn(ctx context.Context, line string) error {
 	turn, end := c.front.Turn(ctx)
-	err := c.listen(turn, c.agent, []oneloop.Block{&oneloop.Text{Text: line}}, c.front.Show, c.trace.show)
+	err := c.listen(turn, c.agent, []oneloop.Block{&oneloop.Text{Text: line}}, c.front.Show, c.trace.show, c.remind(c.agent, c.trace.show))
 	end()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -233,6 +234,7 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 	withWords := map[string]func(words string){
 		"/resume": func(words string) { c.resume(ctx, words) },
 		"/rename": c.rename,
+		"/mode":   c.setMode,
 	}[name]
 	words := strings.TrimSpace(args)
 	switch {

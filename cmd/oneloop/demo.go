@@ -40,6 +40,7 @@ func (p *program) demo(ctx context.Context) (err error) {
 		Mode: policy.Bypass, Sandbox: "none", MaxRetries: 1, RetryDelay: 100 * time.Millisecond,
 		IdleTimeout: time.Minute, ProgressTimeout: time.Minute, From: map[string]string{},
 	}
+	p.modes.begin(p.settings.Mode)
 	p.opts.tools = "bash"
 	work := filepath.Join(dir, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {

@@ -19,7 +19,7 @@ import (
 // calls that change nothing run.
 func (p *program) commands(ws workspace.Workspace) workspace.Workspace {
 	box, confined := ws.(*workspace.SandboxWorkspace)
-	if !confined || p.settings.Mode != policy.Plan {
+	if !confined {
 		return ws
 	}
 	return planned{ws, box.ReadOnly(), func() bool { return p.mode() == policy.Plan }}

@@ -13,7 +13,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
 	"oneloop"
@@ -41,7 +40,7 @@ type program struct {
 	ready    func()          // waits until signals are taken over
 	before   []oneloop.Event // what happened before there was a trace
 	ask      oneloop.Ask     // nil: nobody is there
-	left     atomic.Bool     // the user approved a plan
+	modes    modes
 	last     lastThings
 }
 

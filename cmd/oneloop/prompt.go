@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/policy"
 	"oneloop/tool"
 )
 
@@ -24,6 +25,49 @@ const inSandbox = "\nCommands run in a sandbox: they change the folders you work
 
 // inPlan is what it says of the mode plan.
 const inPlan = "\nThe permission mode is plan: look and think, and change nothing, until the user has accepted a plan."
+
+// modeNotes say what a mode is to the model.
+var modeNotes = [...]string{
+	policy.Default:     "what neither a rule nor the sandbox decides is asked",
+	policy.AcceptEdits: "edits in the folders you work in are made unasked",
+	policy.Plan:        "look and think, and change nothing",
+	policy.DontAsk:     "what would be asked is denied",
+	policy.Bypass:      "nothing is asked; the danger list and rules that deny still hold",
+}
+
+const modeNoteBegins = "The user has changed the permission mode from "
+
+// notedMode is the last mode that a message tells the model of, if it does.
+func notedMode(m *oneloop.Message) (mode policy.Mode, is bool) {
+	for _, b := range m.Blocks {
+		t, text := b.(*oneloop.Text)
+		if m.Role != oneloop.User || !text {
+			continue
+		}
+		names, note := strings.CutPrefix(t.Text, modeNoteBegins)
+		_, name, to := strings.Cut(names, " to ")
+		name, _, ends := strings.Cut(name, ":")
+		if parsed, err := policy.ParseMode(name); note && to && ends && err == nil {
+			mode, is = parsed, true
+		}
+	}
+	return mode, is
+}
+
+// modeNote tells the model of another mode in the middle of a conversation.
+// offered says whether it has a tool.
+func modeNote(was, is policy.Mode, offered func(tool string) bool) string {
+	note := fmt.Sprintf("%s%s to %s: %s.", modeNoteBegins, was, is, modeNotes[is])
+	switch {
+	case is == policy.Plan && offered("ExitPlanMode"):
+		note += " This holds until they accept a plan or change the mode."
+	case is == policy.Plan:
+		note += " This holds until they change the mode, with /mode default. Give the finished plan as your answer."
+	case was == policy.Plan:
+		note += " Planning is over."
+	}
+	return note
+}
 
 // defaultProfile offers the tools under their own names.
 func defaultProfile(root string, dirs []string, confined string) profile {

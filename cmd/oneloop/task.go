@@ -70,7 +70,7 @@ func (p *program) task(ctx context.Context) (err error) {
 		return err
 	}
 	var said answer
-	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, traced.show)
+	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, traced.show, p.remind(a, traced.show))
 	p.leaveJobs(a)
 	still()
 	if err == nil {

@@ -63,6 +63,9 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		Isolation: func() policy.Isolation { return p.isolation(ws) },
 		ModeNow:   p.mode, Workspace: ws, Home: p.home(), Rules: rules, Ask: ask, Keep: p.settings.Keep(a.dir),
 	}
+	if p.ask != nil { // a conversation
+		judging.ModeBy = "/mode"
+	}
 	if s.parent == nil {
 		judging.Keep = a.net.later(judging.Keep)
 		a.net.judged(judging)
@@ -89,16 +92,8 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	if p.mode() == policy.Plan && p.opts.tools == "" {
 		box.Tools = append(box.Tools, gate(tool.ExitPlanMode(tool.PlanOptions{
 			Ask: a.traced(ask), In: func() bool { return p.mode() == policy.Plan },
-			Leave: func(context.Context) error { p.left.Store(true); return nil },
+			Leave: func(context.Context) error { p.modes.approved(); return nil },
 		})))
 	}
 	return box, p.searching(prof.defs(box)), nil
-}
-
-// mode is the permission mode now: plan until the user has approved one.
-func (p *program) mode() policy.Mode {
-	if p.settings.Mode == policy.Plan && p.left.Load() {
-		return policy.Default
-	}
-	return p.settings.Mode
 }

@@ -59,6 +59,11 @@ type Options struct {
 	Env          func(string) string
 	History      string // file that keeps prompts between runs; empty: none
 	LeaveOnBlank bool   // a blank line ends the conversation
+	// Standing is shown above the line that is typed; empty: nothing is.
+	// BackTab is what Shift+Tab does, which may change that. Both are called
+	// with the front locked and must not call it. Nil: there is none.
+	Standing func() string
+	BackTab  func()
 }
 
 func (o *Options) defaults() {

@@ -35,6 +35,7 @@ const (
 	keyEOF // Ctrl-D: delete, or leave when there is nothing
 	keySuspend
 	keyQuit
+	keyBackTab // Shift+Tab
 	keyEscape
 	keyNone // known and without meaning
 )
@@ -249,7 +250,7 @@ func (c code) or(other code) code {
 }
 
 var finals = map[byte]code{
-	'A': keyUp, 'B': keyDown, 'C': keyRight, 'D': keyLeft, 'H': keyHome, 'F': keyEnd, 'M': keyEnter,
+	'A': keyUp, 'B': keyDown, 'C': keyRight, 'D': keyLeft, 'H': keyHome, 'F': keyEnd, 'M': keyEnter, 'Z': keyBackTab,
 }
 
 var tildes = map[string]code{

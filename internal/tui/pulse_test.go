@@ -190,3 +190,18 @@ func TestATerminalShowsTheTimeAboveWhatIsTyped(t *testing.T) {
 		t.Errorf("after the turn the reader looks again in %v", d)
 	}
 }
+
+func TestWhatStandsAboveIsCutToItsRowAndChangesWithShiftTab(t *testing.T) {
+	mode := "mode bypassPermissions"
+	p := sitAt(t, 20, Options{Standing: func() string { return mode }, BackTab: func() { mode = "" }})
+	p.types("text")
+	p.cursor(6, "mode bypassPermissi…", "> text")
+	p.resize(20, 2) // the last row is left free
+	p.shows("a screen without room", func(s string, x, _ int) bool {
+		return x == 6 && strings.HasSuffix(s, "> text") && !strings.Contains(s, "mode")
+	})
+	p.resize(20, 24)
+	p.cursor(6, "mode bypassPermissi…", "> text")
+	p.types("\x1b[Z")
+	p.shows("another mode", func(s string, x, _ int) bool { return s == "> text" && x == 6 })
+}

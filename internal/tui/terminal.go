@@ -129,10 +129,17 @@ func (t *Terminal) refresh() {
 
 // standing is what stands above the line that is typed; empty: nothing does.
 func (t *Terminal) standing() string {
-	if t.stop == nil || t.ask != nil {
+	var parts []string
+	if t.ask != nil {
 		return ""
 	}
-	return t.pulse.text(t.words)
+	if t.stop != nil {
+		parts = append(parts, t.pulse.text(t.words))
+	}
+	if t.o.Standing != nil {
+		parts = append(parts, t.o.Standing())
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
 // beat shows how long a turn waits already, where that has changed.
@@ -281,6 +288,10 @@ func (t *Terminal) edit(k key) {
 			return
 		}
 		t.input.key(k)
+	case keyBackTab:
+		if t.o.BackTab != nil {
+			t.o.BackTab()
+		}
 	case keyUp:
 		if !t.input.vertical(-1) {
 			if s, ok := t.recall.older(t.input.text); ok {

@@ -153,6 +153,14 @@ type Text struct {
 	ModeIs        string // mode, what it means
 	Modes         [5]string
 	ModeFrom      string // where it is from
+	ModeStands    string // mode
+	ModesHead     string
+	ModesKey      string
+	ModeNone      string // what was typed
+	ModeJobs      string
+	PlanNone      string // plan without a sandbox
+	BypassNone    string // bypassPermissions without a sandbox
+	BypassSandbox string // and in one
 	AlsoIn        string // folders
 	RulesNone     string
 	RulesHead     string

@@ -177,6 +177,7 @@ Exit code
   /rename NAME    give the conversation a name
   /cost           what was used so far
   /diff           what was changed in files since the start
+  /mode           the permission mode; /mode NAME sets another one
   /permissions    the permission mode and the rules in force
   /sandbox        what confines commands, and where it is weaker
   q, exit, Ctrl-D leave
@@ -186,6 +187,7 @@ Exit code
   Ctrl-A, Ctrl-E  begin, end         Ctrl-U, Ctrl-K       delete to begin, end
   Ctrl-W          delete a word      Ctrl-Y               put it back
   Ctrl-L          clear the screen   Ctrl-Z               suspend
+  Shift+Tab       next permission mode
 
   You may type while a turn runs; what you send waits for its end.
 `,
@@ -200,13 +202,21 @@ Exit code
 		"nothing is asked; the danger list and rules that deny still hold",
 	},
 	ModeFrom:       "set by %s",
+	ModeStands:     "mode %s",
+	ModesHead:      "/mode NAME sets another one, which counts from the next call on:",
+	ModesKey:       "Shift+Tab goes through default, acceptEdits and plan.",
+	ModeNone:       "%q is no permission mode; /mode lists them. Nothing was changed",
+	ModeJobs:       "What runs in the background goes on as it was started.",
+	PlanNone:       "There is no sandbox, so only what cannot change anything runs.",
+	BypassNone:     "Whatever the model calls runs at once and with all your rights: a command can change any file of yours and connect to any host, and nobody looks first. /mode default ends this.",
+	BypassSandbox:  "Whatever the model calls runs at once: connections to any host, and edits, also of protected files. Commands stay in the sandbox. /mode default ends this.",
 	AlsoIn:         "also working in: %s",
 	RulesNone:      "no rules",
 	RulesHead:      "rules, the strictest first; deny beats ask, ask beats allow:",
 	RulesOther:     "rules that do not count:",
 	RulesElse:      "where no rule decides: commands run confined and edits in the workspace are made, unasked; other hosts are asked; tools on files work there and in folders of --add-dir only",
 	RulesElseNone:  "where no rule decides: what only looks runs; everything else is asked; tools on files work in the workspace and in folders of --add-dir only",
-	RulesChange:    "to change it: permissions.allow, ask and deny in %s (yours) or %s (this folder); oneloop policy lint checks them. The mode is set at the start: --permission-mode",
+	RulesChange:    "to change it: permissions.allow, ask and deny in %s (yours) or %s (this folder); oneloop policy lint checks them. /mode sets the mode",
 	SandboxWrite:   "they may change: %s",
 	SandboxHidden:  "files and folders they see nothing of (keys, logins): %d",
 	SandboxHosts:   "hosts that rules allow: %s; others are asked",

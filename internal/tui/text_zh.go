@@ -172,6 +172,7 @@ var chinese = Text{
   /rename 名称    给这个对话起名
   /cost           到目前为止的用量
   /diff           启动以来改动了哪些文件
+  /mode           权限模式；“/mode 名称”换成另一种
   /permissions    当前的权限模式和规则
   /sandbox        命令运行在什么沙箱里，哪些地方较弱
   q、exit、Ctrl-D 退出
@@ -181,6 +182,7 @@ var chinese = Text{
   Ctrl-A、Ctrl-E  行首、行尾       Ctrl-U、Ctrl-K        删到行首、行尾
   Ctrl-W          删除一个词       Ctrl-Y                放回删掉的内容
   Ctrl-L          清屏             Ctrl-Z                挂起
+  Shift+Tab       换下一种权限模式
 
   模型工作时也可以输入，发送的内容会等这一轮结束。
 `,
@@ -195,13 +197,21 @@ var chinese = Text{
 		"什么都不问；危险命令清单和拒绝规则仍然有效",
 	},
 	ModeFrom:       "由 %s 设定",
+	ModeStands:     "模式 %s",
+	ModesHead:      "用 /mode 名称 换成另一种，从下一次调用起生效：",
+	ModesKey:       "Shift+Tab 在 default、acceptEdits 和 plan 之间切换。",
+	ModeNone:       "没有 %q 这种权限模式；/mode 可以看到全部。什么都没有改",
+	ModeJobs:       "已在后台运行的命令照启动时的样子继续。",
+	PlanNone:       "没有沙箱，所以只运行确定不会改动任何东西的操作。",
+	BypassNone:     "模型要做什么都会立刻执行，使用你的全部权限：命令可以修改你的任何文件、连接任何主机，不会先问你。用 /mode default 结束。",
+	BypassSandbox:  "模型要做什么都会立刻执行：连接任何主机，修改文件，受保护的文件也不例外。命令仍在沙箱里。用 /mode default 结束。",
 	AlsoIn:         "也在这些目录里工作：%s",
 	RulesNone:      "没有规则",
 	RulesHead:      "规则（从严到宽；deny 先于 ask，ask 先于 allow）：",
 	RulesOther:     "不起作用的规则：",
 	RulesElse:      "没有规则决定时：命令在沙箱里直接运行，工作目录里的文件直接修改；其他主机会询问；文件工具只能用于工作目录和 --add-dir 加入的目录",
 	RulesElseNone:  "没有规则决定时：只查看的直接运行，其余都会询问；文件工具只能用于工作目录和 --add-dir 加入的目录",
-	RulesChange:    "要修改：%s（你的）或 %s（这个目录的）中的 permissions.allow、ask、deny；oneloop policy lint 可以检查。模式在启动时设定：--permission-mode",
+	RulesChange:    "要修改：%s（你的）或 %s（这个目录的）中的 permissions.allow、ask、deny；oneloop policy lint 可以检查。模式用 /mode 改",
 	SandboxWrite:   "命令可以修改：%s",
 	SandboxHidden:  "命令看不到内容的文件和目录（密钥、登录信息）：%d 个",
 	SandboxHosts:   "规则允许的主机：%s；其他主机会询问",
