@@ -30,7 +30,8 @@ type obeyed struct {
 }
 
 const (
-	// wireObeyed is how many of them are seen in one folder.
+	// wireObeyed is how many of them are seen in one folder, but for those that
+	// are there once at most.
 	wireObeyed = 100
 	// wireMounts is how many of them are mounted, for every command.
 	wireMounts = 100
@@ -126,7 +127,7 @@ func (t *tripwire) compare() (notes []string) {
 			o.mark = mark
 		}
 	}
-	const why = "%s while this command ran: %s. Editors, agents or shells run or obey what is in them when they are used there, outside the sandbox. Say so to the user"
+	const why = "%s while this command ran: %s. Editors, agents, shells or git run or obey what is in them when they are used there, outside the sandbox. Say so to the user"
 	if len(made) > 0 {
 		notes = append(notes, fmt.Sprintf(why, "new", t.told(made)))
 	}

@@ -91,7 +91,7 @@ func TestSandboxNamesSettingsThatAreNew(t *testing.T) {
 		w := sandbox(t, workspace.SandboxOptions{Backend: backend})
 		root := w.Describe().Root
 		says(t, w, "mkdir -p {a,b,c}/.vscode .zed node_modules/p/.vscode; for n in d/.envrc e/.mcp.json f/opencode.json a.code-workspace; do mkdir -p $(dirname $n); echo x > $n; done; touch opencode.jsonc",
-			"new while this command ran: .zed, a.code-workspace, a/.vscode, b/.vscode, c/.vscode and 3 more. Editors, agents or shells")
+			"new while this command ran: .zed, a.code-workspace, a/.vscode, b/.vscode, c/.vscode and 3 more. Editors, agents, shells or git run or obey what is in them")
 		says(t, w, "true")
 		says(t, w, "echo y > d/.envrc; echo x > b/.vscode/tasks.json", "changed while this command ran: b/.vscode, d/.envrc. ")
 		says(t, w, "rmdir {a,c}/.vscode; mv f g", "new while this command ran: g/opencode.json. ")
@@ -147,7 +147,8 @@ func TestSandboxSaysThatSettingsAreTooManyToProtect(t *testing.T) {
 	prepare(t, w, "mkdir p; for n in {100..200}; do mkdir p/$n; echo mine > p/$n/.envrc; done")
 	says(t, w, "echo pwn > p/199/.envrc; echo pwn > p/200/.envrc", "more than 100 settings", "changed while this command ran: p/200/.envrc. ")
 	filesHold(t, w, map[string]string{"p/199/.envrc": "mine\n"})
-	says(t, w, "true")
+	says(t, w, "touch p/'!'{100..220}.code-workspace", "p/!104.code-workspace and 95 more. ")
+	says(t, w, "mkdir p/.vscode", "new while this command ran: p/.vscode. ")
 }
 
 // TestSandboxSeesWhatComesIntoFoldersItHasRead changes folders that are not

@@ -168,8 +168,7 @@ func contents(entries []os.DirEntry) (f visited) {
 		case "head", "objects", "refs", "commondir", "config", "hooks":
 			has[name] = true
 		}
-		// Sockets are stand-ins, of this program or of another.
-		if guardedName(name) && e.Type() != fs.ModeSocket && len(f.obeyed) < wireObeyed {
+		if guardedName(name) && f.notes(e) {
 			f.obeyed = append(f.obeyed, e.Name())
 		}
 		if e.IsDir() && len(f.dirs) < wireFolders {
@@ -179,4 +178,12 @@ func contents(entries []os.DirEntry) (f visited) {
 	f.inner = has["head"] || has["config"] || has["commondir"] || has["hooks"]
 	f.bare = has["head"] && (has["objects"] && has["refs"] || has["commondir"])
 	return f
+}
+
+// notes reports whether a name that is obeyed is kept. Sockets are stand-ins, of
+// this program or of another. However many names there are, one that is spelled
+// as it is obeyed everywhere is not lost among them.
+func (f *visited) notes(e os.DirEntry) bool {
+	return e.Type() != fs.ModeSocket &&
+		(len(f.obeyed) < wireObeyed || slices.Contains(guardedNames, e.Name()) || slices.Contains(guardedToo, e.Name()))
 }
