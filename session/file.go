@@ -19,12 +19,27 @@ var ErrInUse = errors.New("another oneloop works on this session")
 // line: what was told to the caller as kept is in memory until then.
 type file struct {
 	path  string
-	f     *os.File
+	f     disk
 	size  int64  // bytes of whole lines
 	wait  []byte // lines that are not written yet
 	dirty bool   // something was written that may not be on the disk yet
 	fresh bool   // the folder may not know of it yet
 }
+
+// disk is what a log needs of an [os.File].
+type disk interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+	Truncate(size int64) error
+	Sync() error
+	Fd() uintptr
+}
+
+// openDisk opens the file of a log. Tests have it give one that ends the
+// process in the middle of a write.
+var openDisk = func(path string, flag int) (disk, error) { return os.OpenFile(path, flag, 0o600) }
 
 // add writes a line, and before it what could not be written so far.
 func (f *file) add(line []byte) error {
@@ -62,7 +77,7 @@ func (f *file) create() error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of the session log: %w", err)
 	}
-	made, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	made, err := openDisk(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return fmt.Errorf("make the session log: %w", err)
 	}
@@ -103,7 +118,7 @@ func (f *file) close() error {
 
 // openFile opens a log that is there for writing, and locks it.
 func openFile(path string) (*file, error) {
-	opened, err := os.OpenFile(path, os.O_RDWR, 0)
+	opened, err := openDisk(path, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +133,9 @@ func openFile(path string) (*file, error) {
 // than others. The file is left as it is, but for a torn end.
 type Damage struct {
 	Line  int // from 1
-	Bytes int // that are lost
+	Bytes int // that are lost, or were read with more care
 	What  string
+	hole  bool // entries are lost with it, and not only one that was being written
 }
 
 func (d Damage) String() string {
@@ -144,11 +160,11 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 		}
 		found, bad := entriesOf(text)
 		if !ended && len(found) == 0 {
-			return whole, append(damage, Damage{number, len(text), "the last entry was not written to its end"}), nil
+			return whole, append(damage, Damage{Line: number, Bytes: len(text), What: "the last entry was not written to its end"}), nil
 		}
 		whole += int64(len(line))
 		if bad != "" {
-			damage = append(damage, Damage{number, len(text), bad})
+			damage = append(damage, Damage{Line: number, Bytes: len(text), What: bad})
 		}
 		for _, e := range found {
 			if next == 0 && e.kind == kindHead {
@@ -156,10 +172,12 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 			}
 			switch {
 			case e.n < next:
-				damage = append(damage, Damage{number, 0, fmt.Sprintf("entry %d comes again and is left out", e.n)})
+				damage = append(damage, Damage{Line: number, What: fmt.Sprintf("entry %d comes again and is left out", e.n)})
 				continue
-			case e.n > max(next, 1) && bad == "" && !lostBefore(damage, number):
-				damage = append(damage, Damage{number, 0, fmt.Sprintf("the entries %d to %d are missing before it", max(next, 1), e.n-1)})
+			case e.n > max(next, 1) && toldOf(damage, number):
+				damage[len(damage)-1].hole = true
+			case e.n > max(next, 1):
+				damage = append(damage, Damage{Line: number, What: fmt.Sprintf("the entries %d to %d are missing before it", max(next, 1), e.n-1), hole: true})
 			}
 			next = e.n + 1
 			if upTo > 0 && e.n > upTo {
@@ -175,9 +193,8 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 	}
 }
 
-// lostBefore reports whether the line before, or one just above it, was told
-// to be damaged already.
-func lostBefore(damage []Damage, line int) bool {
+// toldOf reports whether the line, or the one before it, is told to be damaged.
+func toldOf(damage []Damage, line int) bool {
 	return len(damage) > 0 && damage[len(damage)-1].Bytes > 0 && damage[len(damage)-1].Line >= line-1
 }
 

@@ -9,7 +9,7 @@ import (
 
 // lock takes the file for this process, until it is closed or the process has
 // ended, however it ends.
-func lock(f *os.File) error {
+func lock(f disk) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch err {

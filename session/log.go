@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -94,7 +93,7 @@ func OpenLog(path string, opts LogOptions) (*Log, []Damage, error) {
 
 // read takes the file's entries, and those of its parents.
 func (l *Log) read() ([]Damage, error) {
-	head, whole, damage, err := fold(l.dir, l.file.f, 0, &l.view, &l.n)
+	head, whole, damage, err := fold(l.dir, io.NewSectionReader(l.file.f, 0, 1<<62), 0, &l.view, &l.n)
 	if err != nil {
 		return damage, err
 	}
@@ -135,6 +134,7 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 	v.keep = true
 	defer func() { v.keep = false }()
 	whole, damage, err = scan(r, upTo, func(e entry) error {
+		*n = e.n
 		if e.kind == kindHead && head.ID == "" {
 			if err := decoded(e.data, func(h Head) { head = h }); err != nil {
 				return fmt.Errorf("read its first entry: %w", err)
@@ -147,13 +147,12 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 			}
 			return nil
 		}
-		*n = e.n
 		return v.take(e)
 	})
 	if err == nil && head.ID == "" {
 		err = errors.New("it has no first entry, so it is no log of a session")
 	}
-	v.holes = v.holes || slices.ContainsFunc(damage, func(d Damage) bool { return d.Bytes > 0 || strings.Contains(d.What, "missing") })
+	v.holes = v.holes || slices.ContainsFunc(damage, func(d Damage) bool { return d.hole })
 	return head, whole, damage, err
 }
 

@@ -388,7 +388,7 @@ func makeWhole(path string) error {
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
 	out := bufio.NewWriter(tmp)
-	if err := copyWhole(out, filepath.Dir(path), f.f); err != nil {
+	if err := copyWhole(out, filepath.Dir(path), io.NewSectionReader(f.f, 0, 1<<62)); err != nil {
 		return err
 	}
 	if err := errors.Join(out.Flush(), tmp.Sync()); err != nil {

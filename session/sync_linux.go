@@ -1,11 +1,8 @@
 package session
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
-func datasync(f *os.File) error {
+func datasync(f disk) error {
 	for {
 		if err := syscall.Fdatasync(int(f.Fd())); err != syscall.EINTR {
 			return err

@@ -2,6 +2,4 @@
 
 package session
 
-import "os"
-
-func datasync(f *os.File) error { return f.Sync() }
+func datasync(f disk) error { return f.Sync() }

@@ -1,0 +1,321 @@
+//go:build unix
+
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"oneloop"
+	"oneloop/looptest/script"
+	wrap "oneloop/model"
+	"oneloop/model/anthropic"
+	"oneloop/session"
+)
+
+func TestMain(m *testing.M) {
+	if plan := os.Getenv("SESSION_CHAOS"); plan != "" {
+		os.Exit(victim(plan))
+	}
+	os.Exit(m.Run())
+}
+
+// life is what one process is to do until it is killed, or to its end.
+type life struct {
+	URL     string
+	Dir     string // with the log, whose name is in the file "current", and "effects"
+	Seed    uint64
+	Turns   int
+	Write   int           // it dies in this write to the log; 0: in none
+	Keep    float64       // the part of it that is written
+	After   time.Duration // it dies then at the latest; 0: it does not
+	Forking bool          // it goes on in a fork
+}
+
+// victim is one life: the process works on the conversation it finds.
+func victim(plan string) int {
+	var c life
+	if err := json.Unmarshal([]byte(plan), &c); err != nil {
+		return fail(err)
+	}
+	die := func() {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	if c.After > 0 {
+		time.AfterFunc(c.After, die)
+	}
+	if c.Write > 0 {
+		session.KillIn(c.Write, func(n int) int { return int(c.Keep * float64(n)) }, die)
+	}
+	l, err := c.open()
+	if err != nil {
+		return fail(err)
+	}
+	random := rand.New(rand.NewPCG(c.Seed, 2))
+	box := c.tools(l)
+	l.Use(session.Setup{Model: "m", System: []oneloop.Block{&oneloop.Text{Text: "Be brief."}}, Tools: box.Defs()})
+	api, err := anthropic.New(anthropic.Config{BaseURL: c.URL, Key: "k", Model: "claude-sonnet-4-6"})
+	if err != nil {
+		return fail(err)
+	}
+	s := &session.Session{Model: wrap.Retry(api, wrap.RetryOptions{Retries: 1, Delay: time.Microsecond}), Tools: box, Inbox: new(session.Inbox), Transcript: l}
+	for i := range c.Turns {
+		if random.IntN(3) == 0 {
+			s.Inbox.Put(session.When(random.IntN(3)), text(fmt.Sprintf("also %d of %d", i, c.Seed)))
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if random.IntN(4) == 0 {
+			time.AfterFunc(time.Duration(random.IntN(30))*time.Millisecond, cancel)
+		}
+		err := s.Turn(ctx, nil, text(fmt.Sprintf("turn %d of %d", i, c.Seed)))
+		cancel()
+		if err != nil && !errors.Is(err, oneloop.ErrInterrupted) {
+			return fail(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+func (c *life) open() (*session.Log, error) {
+	current := filepath.Join(c.Dir, "current")
+	name, err := os.ReadFile(current)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(c.Dir, string(name))
+	if _, err := os.Stat(path); err != nil {
+		return session.NewLog(path, session.LogOptions{Head: session.Head{ID: strings.TrimSuffix(string(name), ".jsonl")}}), nil
+	}
+	if c.Forking {
+		if made, err := session.Fork(path, 0, session.LogOptions{}); err == nil {
+			path = made
+			if err := os.WriteFile(current+".new", []byte(filepath.Base(path)), 0o600); err != nil {
+				return nil, err
+			}
+			if err := os.Rename(current+".new", current); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l, _, err := session.OpenLog(path, session.LogOptions{})
+	return l, err
+}
+
+// tools are one of each effect. What must not happen twice is a line in the
+// file "effects".
+func (c *life) tools(l *session.Log) *oneloop.Toolbox {
+	schema := json.RawMessage(`{"type":"object"}`)
+	once := func(_ context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		f, err := os.OpenFile(filepath.Join(c.Dir, "effects"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		emit(oneloop.ToolOutput{ID: call.ID, Text: "about to\n"})
+		if _, err := f.WriteString(call.ID + "\n"); err != nil {
+			return nil, err
+		}
+		return oneloop.TextResult("did " + call.ID), nil
+	}
+	look := func(_ context.Context, call *oneloop.ToolUse, _ func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		return oneloop.TextResult(strings.Repeat("seen "+call.ID+" ", 2000)), nil
+	}
+	box := &oneloop.Toolbox{Tools: []oneloop.Tool{
+		{ToolDef: oneloop.ToolDef{Name: "Once", Schema: schema}, Run: once},
+		{ToolDef: oneloop.ToolDef{Name: "Beside", Schema: schema}, Run: once, Parallel: true},
+		{ToolDef: oneloop.ToolDef{Name: "Look", Schema: schema}, Run: look, Parallel: true,
+			Effect: func(*oneloop.ToolUse) oneloop.Effect { return oneloop.ReadOnly }},
+	}}
+	for i, t := range box.Tools {
+		box.Tools[i] = l.Intend(t)
+	}
+	return box
+}
+
+// talk answers requests at random, with ids that never come twice.
+func talk(seed uint64) *script.Server {
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(seed, 1))
+	calls := 0
+	return script.New(script.Reply{Repeat: true, React: func(script.Request) script.Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		blocks := []script.Block{}
+		if random.IntN(2) == 0 {
+			blocks = append(blocks, script.Thinking("hm", fmt.Sprint("sig", calls, random.Uint32())))
+		}
+		blocks = append(blocks, script.Text(strings.Repeat("words ", 1+random.IntN(400))))
+		for range random.IntN(4) {
+			calls++
+			blocks = append(blocks, script.Tool(fmt.Sprint("toolu_", calls), []string{"Once", "Beside", "Look"}[random.IntN(3)], `{}`))
+		}
+		return script.Reply{Blocks: blocks, Delay: time.Duration(random.IntN(400)) * time.Microsecond}
+	}})
+}
+
+// TestKilledAtAnyMomentTheConversationGoesOn kills processes that work on one
+// conversation, in the middle of writes to its log and at any other time, and
+// has others go on. No request is refused, nothing that was acted on is lost,
+// nothing that must not happen twice does, and what the model is told of its
+// calls is true.
+func TestKilledAtAnyMomentTheConversationGoesOn(t *testing.T) {
+	conversations, kills := 6, 11
+	if os.Getenv("ONELOOP_SOAK") != "" {
+		conversations = 50
+	} else {
+		t.Logf("%d kills; ONELOOP_SOAK=1 makes it 550", conversations*kills)
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for i := range conversations {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			c := &chaos{T: t, dir: t.TempDir(), server: talk(seed + uint64(i)), random: rand.New(rand.NewPCG(seed, uint64(i)))}
+			c.play(kills)
+		})
+	}
+}
+
+type chaos struct {
+	*testing.T
+	dir    string
+	server *script.Server
+	random *rand.Rand
+	killed int
+}
+
+func (c *chaos) play(kills int) {
+	if err := c.server.Start(); err != nil {
+		c.Fatal(err)
+	}
+	defer c.server.Close()
+	if err := os.WriteFile(filepath.Join(c.dir, "current"), []byte("s0.jsonl"), 0o600); err != nil {
+		c.Fatal(err)
+	}
+	for lives := 0; c.killed < kills; lives++ {
+		if lives > 20*kills {
+			c.Fatalf("%d lives gave %d kills", lives, c.killed)
+		}
+		l := life{Turns: 3, Forking: c.random.IntN(6) == 0}
+		if c.random.IntN(4) == 0 {
+			l.After = time.Duration(c.random.IntN(60_000)) * time.Microsecond
+		} else {
+			l.Write, l.Keep = 1+c.random.IntN(30), []float64{0, 0.01, 0.5, 0.99, 1}[c.random.IntN(5)]
+		}
+		c.live(l)
+	}
+	c.live(life{Turns: 2})
+	c.judge()
+}
+
+// live runs one life and waits for its end.
+func (c *chaos) live(l life) {
+	l.URL, l.Dir, l.Seed = c.server.URL(), c.dir, c.random.Uint64()
+	plan, err := json.Marshal(l)
+	if err != nil {
+		c.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), "SESSION_CHAOS="+string(plan), "GORACE=atexit_sleep_ms=0")
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		c.Fatalf("a life did not end: %s", out)
+	}
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+	case errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL:
+		c.killed++
+	default:
+		c.Fatalf("a life ended with %v: %s", err, out)
+	}
+}
+
+func (c *chaos) judge() {
+	for _, b := range c.server.Breaches() {
+		c.Errorf("the API refused: %v", b)
+	}
+	done := map[string]int{}
+	effects, err := os.ReadFile(filepath.Join(c.dir, "effects"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		c.Fatal(err)
+	}
+	for id := range strings.FieldsSeq(string(effects)) {
+		if done[id]++; done[id] > 1 {
+			c.Errorf("%s was done %d times", id, done[id])
+		}
+	}
+	requests := c.server.Requests()
+	for i, r := range requests[1:] {
+		if !c.follows(requests[i], r) {
+			c.Errorf("request %d does not go on from the one before", i+2)
+		}
+	}
+	last := requests[len(requests)-1]
+	for id := range done {
+		answer, ok := last.Result(id)
+		if !ok {
+			c.Errorf("%s was done, and the conversation knows nothing of it", id)
+			continue
+		}
+		if text := answer.FullText(); !strings.Contains(text, "did "+id) && !strings.Contains(text, "may have") {
+			c.Errorf("%s was done, and the model is told %q", id, text)
+		}
+	}
+	for _, answer := range last.Results() {
+		if text := answer.FullText(); strings.Contains(text, "did ") && done[answer.ID] == 0 {
+			c.Errorf("%s was not done, and the model is told %q", answer.ID, text)
+		}
+	}
+}
+
+// follows reports whether everything in a is in b, at the same place.
+func (c *chaos) follows(a, b script.Request) bool {
+	var x, y struct {
+		System, Tools json.RawMessage
+		Messages      []json.RawMessage
+	}
+	if json.Unmarshal(unmarked(a.Body), &x) != nil || json.Unmarshal(unmarked(b.Body), &y) != nil {
+		c.Fatal("a request is no JSON")
+	}
+	if !bytes.Equal(x.System, y.System) || !bytes.Equal(x.Tools, y.Tools) || len(y.Messages) < len(x.Messages) {
+		return false
+	}
+	for i, m := range x.Messages {
+		if !bytes.Equal(m, y.Messages[i]) && i < len(x.Messages)-1 { // what follows the last one may be merged into it
+			return false
+		}
+	}
+	return true
+}
+
+// unmarked takes the cache marks from a body: they move.
+func unmarked(body []byte) []byte {
+	for _, mark := range []string{`,"cache_control":{"type":"ephemeral"}`, `"cache_control":{"type":"ephemeral"},`} {
+		body = bytes.ReplaceAll(body, []byte(mark), nil)
+	}
+	return body
+}
