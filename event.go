@@ -36,6 +36,7 @@ const (
 	KindBoundary      Kind = "boundary"
 	KindChildStart    Kind = "child_start"
 	KindChildEnd      Kind = "child_end"
+	KindCompacted     Kind = "compacted"
 )
 
 // Event is something that happened in a turn: one of the types below. Events
@@ -212,6 +213,15 @@ type Boundary struct {
 	Network string   `json:"network,omitempty"`
 }
 
+// Compacted says that a summary took the place of the earlier part of the
+// conversation. Before and After are tokens in the model's window, partly
+// estimated.
+type Compacted struct {
+	Trigger string `json:"trigger"` // "auto" or "manual"
+	Before  int64  `json:"before"`
+	After   int64  `json:"after"`
+}
+
 // ChildStart says that a subagent begins.
 type ChildStart struct {
 	Agent  string `json:"agent"` // its path
@@ -255,6 +265,7 @@ func (Notice) Kind() Kind          { return KindNotice }
 func (Boundary) Kind() Kind        { return KindBoundary }
 func (ChildStart) Kind() Kind      { return KindChildStart }
 func (ChildEnd) Kind() Kind        { return KindChildEnd }
+func (Compacted) Kind() Kind       { return KindCompacted }
 func (c Child) Kind() Kind         { return c.Event.Kind() }
 
 // EnvelopeVersion is the version of the envelope's form that is written here.

@@ -207,6 +207,7 @@ func everyEvent() []oneloop.Event {
 		oneloop.Boundary{Mode: "default", In: "ll, no network", Weaker: []string{"no loopback"}, Write: []string{"/w"}, Network: "none"},
 		oneloop.ChildStart{Agent: "2", Prompt: "p"},
 		oneloop.ChildEnd{Agent: "2", Error: "e"},
+		oneloop.Compacted{Trigger: "auto", Before: 2, After: 1},
 	}
 }
 

@@ -206,7 +206,8 @@ type rewound struct {
 // compacted puts a summary in the place of what came before.
 type compacted struct {
 	Summary *oneloop.Message `json:"summary"`
-	From    int64            `json:"from"`             // the first entry that is kept behind it; 0: none is
+	Also    []int64          `json:"also,omitempty"`   // entries before From that are kept behind it
+	From    int64            `json:"from"`             // the first entry of those that are all kept; 0: none is
 	Strip   bool             `json:"strip,omitempty"`  // reasoning in what is kept is left out
 	Before  int64            `json:"before,omitempty"` // tokens in the window before it
 }

@@ -265,3 +265,61 @@ func (l *Log) Spent() oneloop.Spend {
 	defer l.mu.Unlock()
 	return l.view.spentAll()
 }
+
+// Compaction has a summary take the place of what came before.
+type Compaction struct {
+	Summary *oneloop.Message
+	Stay    []int // indexes, ascending, of the messages of a request that stand behind it
+	Before  int64 // tokens in the window before it
+}
+
+// Compact makes the conversation shorter. Reasoning goes from the messages that
+// stay: an API may bind it to what came before it. What is left out stays in
+// the log. A call stays with its answer or not at all.
+func (l *Log) Compact(c Compaction) error {
+	l.mu.Lock()
+	defer l.tell()
+	defer l.mu.Unlock()
+	e := compacted{Summary: c.Summary, Strip: true, Before: c.Before}
+	if err := l.view.staying(c, &e); err != nil {
+		return fmt.Errorf("compact the session: %w", err)
+	}
+	if err := l.begin(); err != nil {
+		return err
+	}
+	l.view.compact(l.put(kindCompact, e).n, e)
+	return nil
+}
+
+// staying names the entries that stay.
+func (v *view) staying(c Compaction, e *compacted) error {
+	if c.Summary == nil || c.Summary.Role != oneloop.User || !c.Summary.Sendable() {
+		return errors.New("its summary is no message of the user")
+	}
+	open := 0 // calls of the message before
+	for n, i := range c.Stay {
+		if i < 0 || i >= len(v.msgs) || n > 0 && i <= c.Stay[n-1] {
+			return errNoSuchPlace
+		}
+		m := v.msgs[i]
+		if answers := len(results(m)); answers != open {
+			return fmt.Errorf("message %d is parted from its call or its answer", i)
+		}
+		open = 0
+		if m.Role == oneloop.Assistant && m.Stop == oneloop.StopToolUse {
+			open = len(m.ToolUses())
+		}
+	}
+	if open > 0 {
+		return errors.New("the last message is parted from its answer")
+	}
+	tail := len(c.Stay)
+	for tail > 0 && c.Stay[tail-1] == len(v.msgs)-len(c.Stay)+tail-1 {
+		tail--
+		e.From = v.at[c.Stay[tail]]
+	}
+	for _, i := range c.Stay[:tail] {
+		e.Also = append(e.Also, v.at[i])
+	}
+	return nil
+}

@@ -54,6 +54,9 @@ type Session struct {
 	// which offers the tools if Tools is a [*oneloop.Toolbox].
 	Transcript oneloop.Transcript
 	Inbox      *Inbox // what comes in while a turn runs; nil: nothing does
+	// Window is what the model takes in at once. A conversation that outgrows
+	// it is made shorter if the Transcript can be, as a [Log] can.
+	Window Window
 
 	// AtStart is called before the first turn. An error ends the turn before
 	// anything was kept; the next one calls it again.
@@ -68,11 +71,15 @@ type Session struct {
 	// more than [Urgings] times ends with a [*oneloop.LimitError]. A turn
 	// that a tool ended, or an error, is not asked about.
 	AtStop func(ctx context.Context, last *oneloop.Message) ([]oneloop.Block, error)
+	// BeforeCompact is called before a conversation is made shorter. An error
+	// keeps it from happening.
+	BeforeCompact func(ctx context.Context, o Occasion) error
 	// AtEnd is called by Close, with the ctx that Close got.
 	AtEnd func(ctx context.Context) error
 
 	busy    atomic.Bool
 	started bool
+	fitting fitting
 }
 
 // Send returns a turn; nothing happens until it is ranged over. The range says
@@ -267,6 +274,8 @@ type turn struct {
 	asked    *oneloop.Request                // the newest
 	repairs  int                             // requests that were sent again without what was refused
 	inARow   int                             // of these, since the last reply
+	heard    func(oneloop.Event)             // emit, with what the turn itself listens to
+	full     bool                            // the window is, to its end
 }
 
 func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
@@ -279,13 +288,14 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 		}
 		t.emit(e)
 	}
+	t.heard = watch
 	for {
 		if next != nil {
 			if err := t.add(ctx, next); err != nil {
 				return err
 			}
 		}
-		if err := oneloop.Run(ctx, oneloop.ModelFunc(t.ask), t.session.Tools, t, watch); err != nil {
+		if err := oneloop.Run(ctx, oneloop.ModelFunc(t.answer), t.session.Tools, t, watch); err != nil {
 			if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 				return ended(ctx)
 			}
@@ -301,12 +311,14 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 	}
 }
 
+var errNoMessage = errors.New("the Model broke its contract: Generate returned neither a message nor an error")
+
 // ask is the session's model, held to its contract.
 func (t *turn) ask(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
 	t.asked = req
 	m, err := t.session.Model.Generate(ctx, req, emit)
 	if m == nil && err == nil {
-		return nil, errors.New("the Model broke its contract: Generate returned neither a message nor an error")
+		return nil, errNoMessage
 	}
 	return m, err
 }
@@ -322,7 +334,7 @@ func (t *turn) Request(ctx context.Context) (*oneloop.Request, error) {
 			return nil, err
 		}
 	}
-	return t.session.Transcript.Request(ctx)
+	return t.fit(ctx)
 }
 
 // add appends a message that does not come from Run. What was taken from the
@@ -367,7 +379,12 @@ func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
 			return nil, &oneloop.TruncatedError{Stop: last.Stop}
 		}
 		return goOn(last), nil
-	case oneloop.StopContextWindow, oneloop.StopPause:
+	case oneloop.StopContextWindow:
+		if !t.spilled() {
+			return nil, &oneloop.TruncatedError{Stop: last.Stop}
+		}
+		return goOn(last), nil
+	case oneloop.StopPause:
 		return nil, &oneloop.TruncatedError{Stop: last.Stop}
 	}
 	t.goneOn = 0
@@ -402,11 +419,14 @@ func (t *turn) surface(last *oneloop.Message) {
 	}
 }
 
+// fromDriver is the source of messages that belong to the reply before them.
+const fromDriver = "driver"
+
 // driver is a message that belongs to the reply before it: what follows goes on
 // with that reply.
 func driver(blocks ...oneloop.Block) *oneloop.Message {
 	m := oneloop.NewMessage(oneloop.User, blocks...)
-	m.Meta.Source = "driver"
+	m.Meta.Source = fromDriver
 	return m
 }
 

@@ -195,18 +195,34 @@ func (v *view) compact(n int64, c compacted) {
 	if c.Summary != nil {
 		at, msgs = append(at, n), append(msgs, c.Summary)
 	}
+	from := slices.Index(v.at, c.From) // places, not numbers: a summary stands before what is older
+	if from < 0 {
+		from = len(v.at)
+	}
 	for i, m := range v.msgs {
-		if c.Summary != nil && (c.From == 0 || v.at[i] < c.From) {
+		if c.Summary != nil && i < from && !slices.Contains(c.Also, v.at[i]) {
 			continue
 		}
 		if c.Strip {
 			m = withoutThinking(m)
 		}
+		m = withoutUsage(m)
 		if m.Sendable() {
 			at, msgs = append(at, v.at[i]), append(msgs, m)
 		}
 	}
 	v.at, v.msgs, v.base = at, msgs, n
+}
+
+// withoutUsage is m without what an API counted for it: that held for a window
+// with more in it.
+func withoutUsage(m *oneloop.Message) *oneloop.Message {
+	if m.Usage == (oneloop.Usage{}) {
+		return m
+	}
+	less := *m
+	less.Usage = oneloop.Usage{}
+	return &less
 }
 
 // withoutThinking is m without reasoning, which an API may bind to what came

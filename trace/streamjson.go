@@ -184,6 +184,9 @@ func (s *StreamJSON) show(e oneloop.Event) {
 	case oneloop.Retry:
 		s.line(map[string]any{"type": "system", "subtype": "api_retry", "attempt": e.Attempt, "max_retries": e.Of - 1,
 			"retry_delay_ms": e.Wait.Milliseconds(), "error": e.Error})
+	case oneloop.Compacted:
+		s.line(map[string]any{"type": "system", "subtype": "compact_boundary", "compact_metadata": map[string]any{
+			"trigger": e.Trigger, "pre_tokens": e.Before, "post_tokens": e.After}})
 	case oneloop.Notice:
 		s.line(map[string]any{"type": "system", "subtype": "informational", "content": e.Text})
 	}

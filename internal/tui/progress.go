@@ -88,7 +88,7 @@ func (p *Progress) Show(e oneloop.Event) {
 		if !p.quiet {
 			p.render.event(e)
 		}
-	case oneloop.Retry, oneloop.Notice, oneloop.Denied, oneloop.Limited:
+	case oneloop.Retry, oneloop.Notice, oneloop.Denied, oneloop.Limited, oneloop.Compacted:
 		p.render.event(e)
 	}
 }

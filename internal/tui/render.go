@@ -87,6 +87,8 @@ func (r *renderer) report(prefix string, e oneloop.Event) {
 		r.note(yellow, prefix+fmt.Sprintf(x.Retrying, e.Error, span(e.Wait), e.Attempt+1, e.Of))
 	case oneloop.Notice:
 		r.note(yellow, prefix+e.Text)
+	case oneloop.Compacted:
+		r.note(yellow, prefix+x.compacted(e))
 	case oneloop.Boundary:
 		if e.In != isolations[0] { // that there is none is said before anything runs
 			r.note(dim, prefix+strings.ReplaceAll(x.Boundary(e), "\n", "\n"+prefix))

@@ -105,6 +105,7 @@ type Text struct {
 	Cleared      string
 	Background   plural // of commands
 	NoCost       string
+	Shortened    string // tokens before, tokens after
 
 	// Sessions.
 	LogTrouble     string // error
@@ -309,6 +310,11 @@ func (x *Text) Boundary(b oneloop.Boundary) string {
 		text += "\n  " + fmt.Sprintf(x.CommandsWeak, strings.Join(b.Weaker, "; "))
 	}
 	return text
+}
+
+// compacted says that a conversation was made shorter.
+func (x *Text) compacted(e oneloop.Compacted) string {
+	return fmt.Sprintf(x.Shortened, count(e.Before), count(e.After))
 }
 
 func (x *Text) used(s oneloop.Spend) string {

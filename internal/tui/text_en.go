@@ -232,6 +232,7 @@ Exit code
 	Cleared:        "a new conversation begins",
 	Background:     plural{"%d command runs in the background", "%d commands run in the background"},
 	NoCost:         "nothing was used yet",
+	Shortened:      "the conversation was made shorter: a summary stands for its earlier part (%s tokens before, %s now)",
 	LogTrouble:     "the conversation is not kept for now: %v. The work goes on, and what is missing is written as soon as it can be",
 	LogKept:        "the conversation is kept again, with all that was missing",
 	LogDamaged:     "the log of session %s is damaged, %v; the rest is used, and the file is left as it is",

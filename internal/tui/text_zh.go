@@ -227,6 +227,7 @@ var chinese = Text{
 	Cleared:        "新的对话开始了",
 	Background:     plural{"有 %d 个命令在后台运行", "有 %d 个命令在后台运行"},
 	NoCost:         "还没有任何用量",
+	Shortened:      "对话已经缩短：较早的部分由一份摘要代替（原有 %s 词元，现有 %s）",
 	LogTrouble:     "对话暂时无法保存：%v。工作照常进行，能写入时会补上缺少的内容",
 	LogKept:        "对话又能保存了，之前缺少的内容已补上",
 	LogDamaged:     "会话 %s 的记录有损坏，%v；其余部分照常使用，文件保持原样",
