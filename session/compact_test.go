@@ -207,7 +207,7 @@ func TestASummaryThatCannotBeUsedIsMadeByRule(t *testing.T) {
 	} {
 		w := &worker{rounds: 8, summaries: given}
 		s := working(t, w, strings.Repeat("x", 4000))
-		s.Window = session.Window{Tokens: 8_000}
+		s.Window = session.Window{Tokens: 8_400}
 		var notices []string
 		for e, err := range s.Send(t.Context(), text(task)) {
 			if err != nil {
