@@ -66,6 +66,9 @@ func (t *tripwire) arm(can func(path string) bool) (mount []string, overflow boo
 	if t.obeyed == nil {
 		t.obeyed = map[string]*obeyed{}
 	}
+	if t.running == 0 {
+		t.movable = map[birth]bool{}
+	}
 	for _, path := range t.seen {
 		o := t.obeyed[path]
 		if o == nil && t.running == 0 {
@@ -92,6 +95,7 @@ func (t *tripwire) arm(can func(path string) bool) (mount []string, overflow boo
 		o.mounted, o.what = mounts, birth{}
 		if mounts && !t.top(path) {
 			o.what, _ = birthOf(path)
+			t.movable[o.what] = true
 		}
 		if !mounts {
 			o.mark = t.mark(path)
@@ -112,8 +116,10 @@ func (t *tripwire) compare() (notes []string) {
 		switch {
 		case !known:
 			made = append(made, path)
-			// In the root nobody unpacks anything: there the next one is kept from it.
-			t.obeyed[path] = &obeyed{made: !t.top(path), mark: t.mark(path)}
+			// In the root nobody unpacks anything: there the next one is kept from it,
+			// as it is from what was only moved with its folder.
+			was, _ := birthOf(path)
+			t.obeyed[path] = &obeyed{made: !t.top(path) && !t.movable[was], mark: t.mark(path)}
 		case o.mounted:
 			if now, ok := birthOf(path); ok && now != o.what && o.what != (birth{}) {
 				changed = append(changed, path)

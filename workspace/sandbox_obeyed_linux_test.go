@@ -59,6 +59,8 @@ mkdir sub/.vscode/new; mv sub/.vscode x; echo later > node_modules/p/.vscode/x; 
 		filesHold(t, w, map[string]string{"other/.idea/x.xml": "mine"})
 		says(t, w, "echo pwn > other/.idea/x.xml", "the sandbox protects "+root+"/other/.idea: editors")
 		says(t, w, "mv sub gone; mkdir -p sub/.vscode", "new while this command ran: gone/.vscode, gone/deep/.envrc, gone/deep/.mcp.json, gone/deep/a.code-workspace. ", "changed while this command ran: sub/.vscode. ")
+		says(t, w, "echo pwn > gone/deep/.envrc; echo pwn > gone/.vscode/settings.json; true")
+		filesHold(t, w, map[string]string{"gone/deep/.envrc": "mine", "gone/.vscode/settings.json": "{}"})
 	})
 }
 

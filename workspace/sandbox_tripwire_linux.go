@@ -31,6 +31,7 @@ type tripwire struct {
 	folders map[string]visited    // as they were at the last look
 	seen    []string              // paths of what is obeyed, at the last look, the upper ones first
 	obeyed  map[string]*obeyed    // by path
+	movable map[birth]bool        // what is mounted below the root
 	marks   int                   // files that were marked since then
 }
 
