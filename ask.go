@@ -13,6 +13,7 @@ type Question struct {
 	Title  string   `json:"title"`            // one line
 	Detail string   `json:"detail,omitempty"` // everything the answer depends on, e.g. the whole command
 	Reason string   `json:"reason,omitempty"` // why it is asked
+	Why    *Reason  `json:"why,omitempty"`    // the same for programs; nil: there are only words
 	Rule   string   `json:"rule,omitempty"`   // what "always" would allow from now on; empty: not offered
 	File   string   `json:"file,omitempty"`   // where that rule would be kept; empty: for the session only
 	In     string   `json:"in,omitempty"`     // what confines the command it is about, e.g. "ns, no network", or "no sandbox"
@@ -22,6 +23,18 @@ type Question struct {
 	// the user's own words, and not yes or no.
 	Choices []Choice `json:"choices,omitempty"`
 	Several bool     `json:"several,omitempty"` // more than one may be chosen
+}
+
+// Reason is why something is asked or denied, for programs that tell it in words
+// of their own.
+type Reason struct {
+	// Code is what it is, by a name that stays when the words change. Empty:
+	// it is a name or a value, and Text is that.
+	Code string `json:"code,omitempty"`
+	// Text is what it is in English, with a verb of package fmt for each of
+	// Args.
+	Text string    `json:"text"`
+	Args []*Reason `json:"args,omitempty"` // what it is about
 }
 
 // Choice is one of the answers that a question offers.

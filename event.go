@@ -174,6 +174,7 @@ type Answered struct {
 type Denied struct {
 	Call   *ToolUse `json:"call"`
 	Reason string   `json:"reason"`
+	Why    *Reason  `json:"why,omitempty"`  // the same for programs; nil: there are only words
 	Rule   string   `json:"rule,omitempty"` // what would allow it
 	Nobody bool     `json:"nobody,omitempty"`
 }

@@ -63,21 +63,28 @@ func (g *gate) ask(ctx context.Context, call *oneloop.ToolUse, list []oneloop.To
 
 func ended(err error) *denial {
 	return &denial{
-		reason: fmt.Sprintf("no answer came: %v", err),
+		reason: shell.Because("no-answer", "no answer came: %s", err.Error()),
 		text:   "Not run: the turn was interrupted before the user answered whether it may run.",
 	}
 }
 
 // refused is what the user said no to.
 func refused(f finding, why string) *denial {
-	d := &denial{reason: f.about() + ": the user said no", text: "Not run: the user was asked and said no."}
+	d := &denial{reason: saidNo(f.about(), why), text: "Not run: the user was asked and said no."}
 	if why = strings.TrimSpace(why); why != "" {
-		d.reason += " (" + why + ")"
 		d.text += " They say: " + why
 		return d
 	}
 	d.text += " Do not try it in another way; go on without it, or ask what they want."
 	return d
+}
+
+// saidNo is that the user said no to something, and why.
+func saidNo(about *shell.Reason, why string) *shell.Reason {
+	if why = strings.TrimSpace(why); why != "" {
+		return shell.Because("said-no-because", "%s: the user said no (%s)", about, why)
+	}
+	return shell.Because("said-no", "%s: the user said no", about)
 }
 
 // offer is the rule that "always" would write: one that allows this call, and
@@ -137,10 +144,7 @@ func (g *gate) question(call *oneloop.ToolUse, list []oneloop.Touch, f finding, 
 		lines = append(lines, shell.Visible(call.Name+" "+readable(call.Input)))
 	}
 	q.Detail = strings.Join(lines, "\n")
-	q.Reason = f.about()
-	if f.rule != "" {
-		q.Reason += " (" + f.source() + ")"
-	}
+	f.tell(&q, f.about())
 	if onlyCommands(list) {
 		q.In = g.isolation().String()
 	}
@@ -151,6 +155,14 @@ func (g *gate) question(call *oneloop.ToolUse, list []oneloop.Touch, f finding, 
 		}
 	}
 	return q
+}
+
+// tell has a question say why it is asked.
+func (f finding) tell(q *oneloop.Question, why *shell.Reason) {
+	if f.rule != "" {
+		why = shell.Because("by", "%s (%s)", why, f.source())
+	}
+	q.Reason, q.Why = why.String(), because(why)
 }
 
 // readable is the input of a call in which letters stand for themselves. What

@@ -49,9 +49,9 @@ func (r Rule) stops(a *shell.Analysis) (found finding) {
 		case shell.No:
 			continue
 		case shell.Yes:
-			f = ruled(r, "a rule names it")
+			f = ruled(r, shell.Because("named", "a rule names it"))
 		case shell.Perhaps:
-			f = ruled(r, "it may turn out to be what a rule names")
+			f = ruled(r, shell.Because("maybe-named", "it may turn out to be what a rule names"))
 			f.tier, f.firm = shell.Ask, r.Tier == shell.Deny
 		}
 		f.part = shell.Visible(p.Text())
@@ -59,13 +59,13 @@ func (r Rule) stops(a *shell.Analysis) (found finding) {
 			break
 		}
 	}
-	if a.Unclear != "" && r.Tier == shell.Deny && found.tier < shell.Deny {
-		f := ruled(r, "it cannot be compared with a rule, as "+a.Unclear)
+	if a.Unclear != nil && r.Tier == shell.Deny && found.tier < shell.Deny {
+		f := ruled(r, shell.Because("uncompared", "it cannot be compared with a rule, as %s", a.Unclear))
 		f.tier, f.firm, f.danger = shell.Ask, true, a.Verdict.Rule
 		found = worse(found, f)
 	}
 	if r.spec == "" && found.tier == shell.Allow { // also what has no parts
-		found = ruled(r, "a rule names every command")
+		found = ruled(r, shell.Because("every-command", "a rule names every command"))
 	}
 	return found
 }
@@ -83,7 +83,7 @@ func (j judge) stoppedFile(f shell.Access) finding {
 	var found finding
 	for _, name := range names {
 		if t := only.path(name, f.Write, f.Sure, nil); t.kind == byRule {
-			t.reason = "it uses " + j.short(name) + ": " + t.reason
+			t.reason = shell.Because("uses", "it uses %s: %s", j.short(name), t.reason)
 			found = worse(found, t)
 		}
 	}
@@ -94,9 +94,9 @@ func (j judge) stoppedFile(f shell.Access) finding {
 func (j judge) allowed(a *shell.Analysis) finding {
 	rules := slices.DeleteFunc(slices.Clone(j.rules.List()), func(r Rule) bool { return r.Tier > shell.Allow || r.tool != "Bash" || r.dead != "" })
 	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.spec == "" }); i >= 0 {
-		return ruled(rules[i], "a rule allows every command")
+		return ruled(rules[i], shell.Because("every-command-allowed", "a rule allows every command"))
 	}
-	if why := cmp.Or(a.Odd, a.Unclear, a.Moving); why != "" {
+	if why := cmp.Or(a.Odd, a.Unclear, a.Moving); why != nil {
 		return finding{tier: shell.Ask, kind: byDefaultRun, reason: why}
 	}
 	var found finding
@@ -105,7 +105,7 @@ func (j judge) allowed(a *shell.Analysis) finding {
 		i := slices.IndexFunc(rules, func(r Rule) bool { return r.pattern.Allows(c) })
 		if i >= 0 {
 			used = true
-			found = worse(found, ruled(rules[i], "a rule allows it"))
+			found = worse(found, ruled(rules[i], shell.Because("rule-allows", "a rule allows it")))
 			continue
 		}
 		found = worse(found, j.looks(c))
@@ -120,14 +120,14 @@ func (j judge) allowed(a *shell.Analysis) finding {
 		found = finding{tier: shell.Ask, kind: byDefaultRun, reason: a.Changes}
 	}
 	if found.tier == shell.Allow && found.rule == "" {
-		found.reason = "it only looks"
+		found.reason = shell.Because("only-looks", "it only looks")
 	}
 	return found
 }
 
 // looks is what the read-only table says of a command that no rule allows.
 func (j judge) looks(c shell.Command) finding {
-	if c.Changes != "" {
+	if c.Changes != nil {
 		f := finding{tier: shell.Ask, kind: byDefaultRun, reason: c.Changes, part: shell.Visible(c.Text)}
 		if want := suggest(c.Words); want != "" {
 			f.wants = []string{want}
@@ -136,7 +136,7 @@ func (j judge) looks(c shell.Command) finding {
 	}
 	var found finding
 	if c.Words[0] == "git" && len(c.Words) > 1 && slices.Contains([]string{"status", "diff", "blame", "ls-files"}, c.Words[1]) {
-		if why := gitFilters(j.at.Root); why != "" {
+		if why := gitFilters(j.at.Root); why != nil {
 			found = finding{tier: shell.Ask, kind: byDefaultRun, reason: why, part: shell.Visible(c.Text)}
 		}
 	}

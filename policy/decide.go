@@ -32,9 +32,9 @@ const (
 type finding struct {
 	tier   shell.Tier
 	kind   kind
-	rule   string   // that decided
-	file   string   // the rule is in
-	reason string   // a phrase
+	rule   string // that decided
+	file   string // the rule is in
+	reason *shell.Reason
 	part   string   // of a command it is about; empty: all of it
 	wants  []string // rules that would allow what is only asked for; empty: none would
 	danger string   // the danger list's own name of its rule
@@ -60,14 +60,14 @@ func worse(a, b finding) finding {
 		a.wants = wants
 		return a
 	}
-	if b.tier > a.tier || b.tier == a.tier && (b.kind > a.kind || a.reason == "") {
+	if b.tier > a.tier || b.tier == a.tier && (b.kind > a.kind || a.reason == nil) {
 		return b
 	}
 	return a
 }
 
 // ruled is a finding by a rule.
-func ruled(r Rule, reason string) finding {
+func ruled(r Rule, reason *shell.Reason) finding {
 	return finding{tier: r.Tier, kind: byRule, rule: r.Text, file: r.File, reason: reason}
 }
 
@@ -105,10 +105,10 @@ func (j judge) name(call *oneloop.ToolUse, touches bool) finding {
 		if r.Tier == shell.Allow && touches { // what it touches decides
 			continue
 		}
-		return ruled(r, "a rule for "+r.tool)
+		return ruled(r, shell.Because("rule-for", "a rule for %s", r.tool))
 	}
 	if strings.HasPrefix(call.Name, "mcp__") && !touches {
-		return finding{tier: shell.Ask, kind: byDefault, reason: "what the tools of a server do is not known", wants: []string{call.Name}}
+		return finding{tier: shell.Ask, kind: byDefault, reason: shell.Because("server-unknown", "what the tools of a server do is not known"), wants: []string{call.Name}}
 	}
 	return finding{}
 }
@@ -147,31 +147,31 @@ func star(pattern, name string) bool {
 func (j judge) host(name string) finding {
 	for _, r := range j.rules.List() {
 		if r.host(name) {
-			return ruled(r, "a rule for "+cmp.Or(strings.TrimPrefix(r.spec, "domain:"), "every host"))
+			return ruled(r, shell.Because("rule-for", "a rule for %s", cmp.Or(strings.TrimPrefix(r.spec, "domain:"), "every host")))
 		}
 	}
 	return finding{
-		tier: shell.Ask, kind: byDefault, reason: "no rule allows the host " + hostname(name),
+		tier: shell.Ask, kind: byDefault, reason: shell.Because("host-unruled", "no rule allows the host %s", hostname(name)),
 		wants: []string{"WebFetch(domain:" + hostname(name) + ")"},
 	}
 }
 
 // file judges reading or writing a file by a tool. name is its real path.
 func (j judge) file(tool, name string, write bool) finding {
-	does, ruler := "reads", "Read"
+	ruler := "Read"
 	if write {
-		does, ruler = "writes", "Edit"
+		ruler = "Edit"
 	}
 	f := j.path(name, write, true, func(r Rule) bool { return r.spec == "" && (r.tool == ruler || r.tool == tool) })
 	if write { // who changes a file is shown what is in it
 		for _, r := range j.rules.List() {
 			if r.Tier == shell.Deny && r.tool == "Read" && (r.spec == "" || r.path != nil && r.path.match(name)) {
-				f = worse(f, ruled(r, "a rule keeps it from being read"))
+				f = worse(f, ruled(r, shell.Because("rule-keeps", "a rule keeps it from being read")))
 			}
 		}
 	}
 	if f.tier > shell.Allow && f.part == "" {
-		f.reason = "it " + does + " " + j.short(name) + ": " + f.reason
+		f.reason = j.done(name, write, f.reason)
 	}
 	return f
 }
@@ -191,16 +191,16 @@ func (j judge) path(name string, write, sure bool, bare func(Rule) bool) finding
 			continue
 		case r.path.match(name), !write && r.Tier > shell.Allow && r.path.whole(name):
 		case r.Tier > shell.Allow && strings.ContainsAny(name, "*?[") && (r.path.perhaps(name) || !write && r.path.perhaps(name+"/x")):
-			f := ruled(r, "it may be a file that a rule names")
+			f := ruled(r, shell.Because("maybe-named-file", "it may be a file that a rule names"))
 			f.tier, f.firm = shell.Ask, r.Tier == shell.Deny
 			return f
 		default:
 			continue
 		}
-		f := ruled(r, "a rule names it")
+		f := ruled(r, shell.Because("named", "a rule names it"))
 		switch {
 		case r.Tier == shell.Deny && !sure:
-			f.tier, f.firm, f.reason = shell.Ask, true, "it may be a file that a rule names"
+			f.tier, f.firm, f.reason = shell.Ask, true, shell.Because("maybe-named-file", "it may be a file that a rule names")
 			return f
 		case r.Tier > shell.Allow:
 			return f
@@ -230,14 +230,14 @@ func (j judge) withheld() func(string) bool {
 // pathDefault is what is thought of a file that no rule denies or asks for.
 func (j judge) pathDefault(name string, write bool, allow finding) finding {
 	if write && j.at.Protected(name) {
-		return finding{tier: shell.Ask, kind: byGuard, reason: "what is written there is run or obeyed later, outside of this agent"}
+		return finding{tier: shell.Ask, kind: byGuard, reason: shell.Because("obeyed-later", "what is written there is run or obeyed later, outside of this agent")}
 	}
 	if allow.rule != "" {
 		return allow
 	}
 	want := "Read(" + j.ruled(name) + ")"
 	if !write {
-		if why := secret(name, j.at.Home); why != "" {
+		if why := secret(name, j.at.Home); why != nil {
 			return finding{tier: shell.Ask, kind: byGuard, reason: why, wants: []string{want}}
 		}
 	}
@@ -246,9 +246,9 @@ func (j judge) pathDefault(name string, write bool, allow finding) finding {
 		if write {
 			want = "Edit(" + j.ruled(name) + ")"
 		}
-		return finding{tier: shell.Ask, kind: byDefault, reason: "it is outside the workspace", wants: []string{want}}
+		return finding{tier: shell.Ask, kind: byDefault, reason: shell.Because("outside", "it is outside the workspace"), wants: []string{want}}
 	case write:
-		return finding{tier: shell.Ask, kind: byDefaultEdit, reason: "no rule allows to change it", wants: []string{"Edit(" + j.ruled(name) + ")"}}
+		return finding{tier: shell.Ask, kind: byDefaultEdit, reason: shell.Because("edit-unruled", "no rule allows to change it"), wants: []string{"Edit(" + j.ruled(name) + ")"}}
 	}
 	return finding{}
 }
@@ -261,6 +261,14 @@ func (j judge) inside(name string) bool {
 		}
 	}
 	return false
+}
+
+// done is why a file is not simply read or written.
+func (j judge) done(name string, write bool, why *shell.Reason) *shell.Reason {
+	if write {
+		return shell.Because("writes", "it writes %s: %s", j.short(name), why)
+	}
+	return shell.Because("reads", "it reads %s: %s", j.short(name), why)
 }
 
 // short is a path as people call it: from the root of the workspace if it is
@@ -287,32 +295,32 @@ func (j judge) ruled(name string) string {
 
 // secret says why a file should not be read without a word: it holds
 // credentials, or it is no file that ends.
-func secret(name, home string) string {
+func secret(name, home string) *shell.Reason {
 	name = filepath.ToSlash(name)
 	switch {
 	case name == "/dev/null":
-		return ""
+		return nil
 	case strings.HasPrefix(name, "/dev/"):
-		return "it is a device"
+		return shell.Because("device", "it is a device")
 	case strings.HasPrefix(name, "/proc/") && name != "/proc/cpuinfo" && name != "/proc/meminfo" && name != "/proc/version":
-		return "it is the kernel's, and tells of processes"
+		return shell.Because("kernel", "it is the kernel's, and tells of processes")
 	case name == "/etc/shadow" || name == "/etc/gshadow" || strings.HasPrefix(name, "/etc/ssl/private/"):
-		return credentials
+		return credentials()
 	}
 	comps := split(strings.ToLower(name))
 	for i, c := range comps {
 		last := i == len(comps)-1
 		switch c {
 		case ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".password-store":
-			return credentials
+			return credentials()
 		case ".env", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials", ".htpasswd", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials.json":
 			if last {
-				return credentials
+				return credentials()
 			}
 		}
 	}
 	if len(comps) == 0 {
-		return ""
+		return nil
 	}
 	base, above := comps[len(comps)-1], ""
 	if len(comps) > 1 {
@@ -324,12 +332,15 @@ func secret(name, home string) string {
 	case path.Ext(base) == ".key" || path.Ext(base) == ".pem" && strings.Contains(base, "key"):
 	case above == ".docker" && base == "config.json", above == "gh" && base == "hosts.yml", above == "oneloop" && base == "config.env", above == "gcloud" && strings.Contains(base, "credential"):
 	default:
-		return ""
+		return nil
 	}
-	return credentials
+	return credentials()
 }
 
-const credentials = "files of that name hold credentials, and what is read goes to the model's provider"
+// credentials is why a file is not read without a word.
+func credentials() *shell.Reason {
+	return shell.Because("credentials", "files of that name hold credentials, and what is read goes to the model's provider")
+}
 
 // touched judges what a command does with a file.
 func (j judge) touched(raw string, write, sure bool) finding {
@@ -337,22 +348,18 @@ func (j judge) touched(raw string, write, sure bool) finding {
 	f := j.path(name, write, sure, nil)
 	if real, err := j.real(raw); err != nil || real != name {
 		if err != nil {
-			f = worse(f, finding{tier: shell.Ask, kind: byDefault, reason: "where it leads cannot be told"})
+			f = worse(f, finding{tier: shell.Ask, kind: byDefault, reason: shell.Because("leads-nowhere", "where it leads cannot be told")})
 		} else {
 			f = worse(f, j.path(real, write, sure, nil))
 		}
 	}
-	if f.tier == shell.Ask && (f.kind < byGuard || f.kind == byGuard && f.reason != credentials) {
+	if f.tier == shell.Ask && (f.kind < byGuard || f.kind == byGuard && f.reason.Code != "credentials") {
 		if f.kind != byDefaultEdit || write && j.at.Protected(name) {
 			f.kind = byDefaultRun // a sandbox decides
 		}
 	}
 	if f.tier > shell.Allow {
-		does := "reads "
-		if write {
-			does = "writes "
-		}
-		f.reason = "it " + does + j.short(name) + ": " + f.reason
+		f.reason = j.done(name, write, f.reason)
 	}
 	return f
 }

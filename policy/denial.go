@@ -15,19 +15,19 @@ func (o GateOptions) by(m Mode) string { return o.ModeBy + " " + m.String() }
 func unreadable(call *oneloop.ToolUse, err error) *denial {
 	if strings.EqualFold(call.Name, "Bash") {
 		return &denial{
-			reason: "the command could not be read",
+			reason: shell.Because("unread", "the command could not be read"),
 			text:   `Not run: the command could not be read from the input. Call it with {"command": "…"}.`,
 		}
 	}
 	return &denial{
-		reason: fmt.Sprintf("what the call would touch cannot be told: %v", err),
+		reason: shell.Because("untold", "what the call would touch cannot be told: %s", err.Error()),
 		text:   fmt.Sprintf("Not run: %v. Nothing was changed.", err),
 	}
 }
 
 func (g *gate) planned(call *oneloop.ToolUse) *denial {
 	return &denial{
-		reason: "the mode is plan, in which only calls run that change nothing",
+		reason: shell.Because("plan", "the mode is plan, in which only calls run that change nothing"),
 		rule:   g.by(Default),
 		text: fmt.Sprintf("Not run: the permission mode is plan, and this call of %s may change something. "+
 			"Describe what you would do, with ExitPlanMode if you have it; the user can leave the mode with %s.", call.Name, g.by(Default)),
@@ -35,11 +35,33 @@ func (g *gate) planned(call *oneloop.ToolUse) *denial {
 }
 
 // about is the finding as one line: the part, and why.
-func (f finding) about() string {
+func (f finding) about() *shell.Reason {
 	if f.part == "" {
 		return f.reason
 	}
-	return f.part + ": " + f.reason
+	return of(f.part, f.reason)
+}
+
+// of is a reason that is about something.
+func of(what string, reason *shell.Reason) *shell.Reason {
+	return shell.Because("of", "%s: %s", what, reason)
+}
+
+// because is a reason in the form in which it is told.
+func because(r *shell.Reason) *oneloop.Reason {
+	if r == nil {
+		return nil
+	}
+	told := &oneloop.Reason{Code: r.Code, Text: r.Text}
+	for _, a := range r.Args {
+		told.Args = append(told.Args, because(a))
+	}
+	return told
+}
+
+// event tells of a denial.
+func (d *denial) event(call *oneloop.ToolUse) oneloop.Denied {
+	return oneloop.Denied{Call: call, Reason: d.reason.String(), Why: because(d.reason), Rule: d.rule, Nobody: d.nobody}
 }
 
 // source says which rule decided.
@@ -65,7 +87,7 @@ func denied(f finding) *denial {
 	}
 	by := "by the rule " + f.source()
 	return &denial{
-		reason: fmt.Sprintf("%s (%s)", f.about(), by),
+		reason: shell.Because("by-rule", "%s (by the rule %s)", f.about(), f.source()),
 		text:   fmt.Sprintf("%s: %s (%s). No permission mode allows it. Do without it, or ask the user to change the rule.", what, f.reason, by),
 	}
 }
@@ -94,7 +116,7 @@ func (g *gate) unasked(call *oneloop.ToolUse, f finding, why string) *denial {
 	}
 	d.text = fmt.Sprintf("%s the user's permission (%s), and %s. Do without it, or %s.", what, f.reason, why, tell)
 	if f.part == "" {
-		d.reason = call.Name + ": " + d.reason
+		d.reason = of(call.Name, d.reason)
 	}
 	return d
 }

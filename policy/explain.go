@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 
@@ -20,18 +21,18 @@ type Decision struct {
 	Wants []string `json:"wants,omitempty"`
 	// Sandboxed says whether it would run confined.
 	Sandboxed bool `json:"sandboxed"`
+	// Why is the reason in the form in which it can be told in other words.
+	Why *oneloop.Reason `json:"-"`
 }
 
 var tiers = map[string]shell.Tier{"allow": shell.Allow, "ask": shell.Ask, "deny": shell.Deny}
 
 func (f finding) decision(in Isolation) Decision {
-	d := Decision{Decision: f.tier.String(), Rule: f.rule, File: f.file, Reason: f.reason, Part: f.part, Sandboxed: in.Sandboxed}
+	d := Decision{Decision: f.tier.String(), Rule: f.rule, File: f.file, Part: f.part, Sandboxed: in.Sandboxed}
 	if f.tier == shell.Ask && f.kind <= byGuard {
 		d.Wants = f.wants
 	}
-	if d.Reason == "" {
-		d.Reason = "nothing about it is to be asked for"
-	}
+	d.Reason, d.Why = f.reason.String(), because(f.reason)
 	return d
 }
 
@@ -41,21 +42,20 @@ func Explain(o GateOptions, call *oneloop.ToolUse, touches ...oneloop.Touch) Dec
 	g := &gate{GateOptions: o.placed()}
 	in := g.isolation()
 	in.Sandboxed = in.Sandboxed && onlyCommands(touches)
-	d := g.judge(g.Rules).call(call, touches).decision(in)
+	f := g.judge(g.Rules).call(call, touches)
+	f.reason = cmp.Or(f.reason, shell.Because("unasked", "nothing about it is to be asked for"))
 	for _, t := range touches {
 		if file := t.Kind == oneloop.TouchRead || t.Kind == oneloop.TouchWrite; file && !isInside(t.Name, g.Dir, g.Dirs) {
-			d.Reason += "; but " + outsideOnly
+			f.reason = shell.Because("but-outside", "%s; but it is outside the workspace, where tools on files go only with --add-dir", f.reason)
 		}
 	}
-	return d
+	return f.decision(in)
 }
 
 // ExplainCommand is [Explain] for a shell command.
 func ExplainCommand(o GateOptions, command string) Decision {
 	return Explain(o, &oneloop.ToolUse{Name: "Bash"}, oneloop.Touch{Kind: oneloop.TouchCommand, Name: command})
 }
-
-const outsideOnly = "it is outside the workspace, where tools on files go only with --add-dir"
 
 // isInside reports whether a real path is in one of the folders.
 func isInside(name, dir string, more []string) bool {

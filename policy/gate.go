@@ -141,7 +141,7 @@ func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
 		run, effect, touches := t.Run, t.Effect, touchesOf(t)
 		t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
 			if d := g.decide(ctx, call, effect, touches, emit); d != nil {
-				emit(oneloop.Denied{Call: call, Reason: d.reason, Rule: d.rule, Nobody: d.nobody})
+				emit(d.event(call))
 				return oneloop.ErrorResult(d.text), nil
 			}
 			if withheld := g.judge(g.Rules).withheld(); withheld != nil {
@@ -155,8 +155,8 @@ func Gate(o GateOptions) func(oneloop.Tool) oneloop.Tool {
 
 // denial is a call that does not run.
 type denial struct {
-	reason string // one line, for the user
-	rule   string // what would allow it; empty: nothing does
+	reason *shell.Reason // for the user
+	rule   string        // what would allow it; empty: nothing does
 	nobody bool
 	text   string // for the model
 }
@@ -185,7 +185,7 @@ func (g *gate) decide(ctx context.Context, call *oneloop.ToolUse, effect func(*o
 	mode, in := g.mode(), g.isolation()
 	if mode < Default || mode > Bypass {
 		return &denial{
-			reason: "the permission mode is unknown",
+			reason: shell.Because("unknown-mode", "the permission mode is unknown"),
 			text:   "Not run: the permission mode is unknown, so nothing may run. Tell the user.",
 		}
 	}
@@ -245,9 +245,9 @@ func hooked(ctx context.Context, f finding) finding {
 	h, _ := ctx.Value(hookKey{}).(hookAnswer)
 	switch {
 	case h.answer == asks && f.tier < shell.Deny:
-		return finding{tier: shell.Ask, kind: byHook, firm: true, reason: "a hook wants the user to be asked: " + h.reason}
+		return finding{tier: shell.Ask, kind: byHook, firm: true, reason: shell.Because("hook-asks", "a hook wants the user to be asked: %s", h.reason)}
 	case h.answer == allows && f.tier == shell.Ask && f.kind < byGuard:
-		return finding{tier: shell.Allow, kind: byHook, reason: h.reason}
+		return finding{tier: shell.Allow, kind: byHook, reason: &shell.Reason{Text: h.reason}}
 	}
 	return f
 }

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"oneloop/internal/gitsafe"
+	"oneloop/policy/shell"
 )
 
 // gitFilters says why git, when it compares files with what it keeps, may run
-// a program that the repository around dir names; empty: it does not. Filters
+// a program that the repository around dir names; nil: it does not. Filters
 // have names of the repository's own choice, so that no option turns them all
 // off, and settings that are included are not looked for.
-func gitFilters(dir string) string {
+func gitFilters(dir string) *shell.Reason {
 	for _, folder := range gitFolders(dir) {
 		for _, name := range []string{"config", "config.worktree"} {
 			text, err := readSome(filepath.Join(folder, name))
@@ -20,23 +21,23 @@ func gitFilters(dir string) string {
 				continue
 			}
 			if err != nil {
-				return "the settings of its repository cannot be read"
+				return shell.Because("repository-unread", "the settings of its repository cannot be read")
 			}
 			settings, odd := gitsafe.Config(text)
 			for _, s := range settings {
 				switch s.Section {
 				case "filter":
-					return "git runs the filters that its repository's settings name"
+					return shell.Because("repository-filters", "git runs the filters that its repository's settings name")
 				case "include", "includeif":
-					return "its repository's settings include others, which may name programs"
+					return shell.Because("repository-includes", "its repository's settings include others, which may name programs")
 				}
 			}
 			if odd {
-				return "the settings of its repository cannot be read"
+				return shell.Because("repository-unread", "the settings of its repository cannot be read")
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // gitFolders are those that hold the settings of the repository around dir.

@@ -116,7 +116,7 @@ func (v *Visit) refuse(d *denial) error {
 	if d == nil {
 		return nil
 	}
-	v.emit(oneloop.Denied{Call: v.call, Reason: d.reason, Rule: d.rule, Nobody: d.nobody})
+	v.emit(d.event(v.call))
 	return &HostError{d.text}
 }
 
@@ -181,10 +181,8 @@ func (v *Visit) ask(host string, port int, at string) *denial {
 }
 
 func (v *Visit) question(f finding, at, want string) oneloop.Question {
-	q := oneloop.Question{Kind: "host", Title: "Connect to this host?", Call: v.call, Reason: f.reason}
-	if f.rule != "" {
-		q.Reason += " (" + f.source() + ")"
-	}
+	q := oneloop.Question{Kind: "host", Title: "Connect to this host?", Call: v.call}
+	f.tell(&q, f.reason)
 	q.Detail = at
 	if list, err := touchesOf(oneloop.Tool{ToolDef: oneloop.ToolDef{Name: "Bash"}})(v.call); err == nil {
 		q.Detail += "\n" + shell.Visible(list[0].Name)
@@ -201,20 +199,19 @@ func (v *Visit) question(f finding, at, want string) oneloop.Question {
 func hostDenied(f finding, at string) *denial {
 	by := "by " + f.source()
 	return &denial{
-		reason: fmt.Sprintf("%s: %s (%s)", at, f.reason, by),
+		reason: of(at, shell.Because("by", "%s (%s)", f.reason, by)),
 		text:   fmt.Sprintf("%s is denied (%s). No permission mode allows it. Do without it, or ask the user to change that.", at, by),
 	}
 }
 
 func hostEnded(at string, err error) *denial {
-	return &denial{reason: fmt.Sprintf("%s: no answer came: %v", at, err), text: at + " is not connected to: the command ended before the user answered."}
+	return &denial{reason: of(at, shell.Because("no-answer", "no answer came: %s", err.Error())), text: at + " is not connected to: the command ended before the user answered."}
 }
 
 // hostRefused is what the user said no to.
 func hostRefused(at, why string) *denial {
-	d := &denial{reason: at + ": the user said no", text: "the user was asked whether this command may connect to " + at + " and said no."}
+	d := &denial{reason: saidNo(&shell.Reason{Text: at}, why), text: "the user was asked whether this command may connect to " + at + " and said no."}
 	if why = strings.TrimSpace(why); why != "" {
-		d.reason += " (" + why + ")"
 		d.text += " They say: " + why
 		return d
 	}
@@ -224,7 +221,7 @@ func hostRefused(at, why string) *denial {
 
 // hostUnasked is a host that somebody would have to be asked for.
 func (g *gate) hostUnasked(f finding, at, why string) *denial {
-	d := &denial{reason: at + ": " + f.reason, nobody: true}
+	d := &denial{reason: of(at, f.reason), nobody: true}
 	d.rule = g.by(Bypass)
 	tell := "tell the user that " + d.rule + " allows it"
 	if f.kind == byDefault {
@@ -244,18 +241,18 @@ func (h *Hosts) decide(host string, port int) finding {
 // to deny and to ask it counts here too, to allow it does not.
 func (h *Hosts) judge(host string, port int) finding {
 	if d, ok := find(h.net.Denied, host, port); ok {
-		return finding{tier: shell.Deny, kind: byRule, rule: "sandbox.network.deniedDomains: " + d.Text, file: d.File, reason: "the settings deny it"}
+		return finding{tier: shell.Deny, kind: byRule, rule: "sandbox.network.deniedDomains: " + d.Text, file: d.File, reason: shell.Because("settings-deny", "the settings deny it")}
 	}
 	for _, r := range h.g.Rules.List() {
 		if r.host(host) && (r.Tier > shell.Allow || r.spec != "") {
-			return ruled(r, "a rule says so")
+			return ruled(r, shell.Because("rule-says", "a rule says so"))
 		}
 	}
 	if _, ok := find(h.net.Allowed, host, port); ok {
 		return finding{}
 	}
 	return finding{
-		tier: shell.Ask, kind: byDefault, reason: "no rule allows the host " + host,
+		tier: shell.Ask, kind: byDefault, reason: shell.Because("host-unruled", "no rule allows the host %s", host),
 		wants: []string{"WebFetch(domain:" + host + ")"},
 	}
 }

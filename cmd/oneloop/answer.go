@@ -11,8 +11,8 @@ import (
 // answer listens to a turn and keeps what it comes down to.
 type answer struct {
 	said    strings.Builder
-	nobody  int    // calls that were denied because nobody could be asked
-	refused string // the first of them
+	nobody  int            // calls that were denied because nobody could be asked
+	refused oneloop.Denied // the first of them
 }
 
 func (a *answer) hear(e oneloop.Event) {
@@ -29,7 +29,7 @@ func (a *answer) hear(e oneloop.Event) {
 	case oneloop.Denied:
 		if e.Nobody {
 			if a.nobody++; a.nobody == 1 {
-				a.refused = e.Reason
+				a.refused = e
 			}
 		}
 	case oneloop.TurnStart:
@@ -68,7 +68,7 @@ func (a *answer) denied() error {
 // deniedError is that calls were denied because nobody could be asked.
 type deniedError struct {
 	calls int
-	first string // why
+	first oneloop.Denied
 }
 
 func (e *deniedError) Error() string { return e.in(tui.Messages("en")) }
@@ -76,7 +76,7 @@ func (e *deniedError) Error() string { return e.in(tui.Messages("en")) }
 // in is the error in the user's language.
 func (e *deniedError) in(words *tui.Text) string {
 	if e.calls == 1 {
-		return fmt.Sprintf(words.DeniedOne, words.Reason(e.first))
+		return fmt.Sprintf(words.DeniedOne, words.Reason(e.first.Reason, e.first.Why))
 	}
-	return fmt.Sprintf(words.DeniedMany, e.calls, words.Reason(e.first))
+	return fmt.Sprintf(words.DeniedMany, e.calls, words.Reason(e.first.Reason, e.first.Why))
 }

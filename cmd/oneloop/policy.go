@@ -80,7 +80,7 @@ func (p *program) explainCommand(ctx context.Context, command string) error {
 		return p.printJSON(d)
 	}
 	for i, line := range []string{
-		d.Decision, p.words.Reason(d.Reason), d.Part, d.Rule, d.File, strings.Join(d.Wants, ", "), fmt.Sprint(d.Sandboxed),
+		d.Decision, p.words.Reason(d.Reason, d.Why), d.Part, d.Rule, d.File, strings.Join(d.Wants, ", "), fmt.Sprint(d.Sandboxed),
 	} {
 		if line == "" {
 			continue

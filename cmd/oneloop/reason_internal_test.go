@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"oneloop"
 	"oneloop/internal/tui"
 	"oneloop/policy"
 )
@@ -18,12 +19,13 @@ func TestTheReasonsOfThePolicyAreSaidInChinese(t *testing.T) {
 		"ls", "make", "touch x", "echo a > b", "cat ../x", "cat .env", "cat $X", "ls *", "ls &", "curl example.org", "X=1 ls", "for f in a; do ls; done",
 	} {
 		d := policy.ExplainCommand(policy.GateOptions{Dir: t.TempDir(), Home: "/home/ada"}, command)
-		if got := zh.Reason(d.Reason); !han(got) {
+		if got := zh.Reason(d.Reason, d.Why); !han(got) || d.Why == nil {
 			t.Errorf("%s: the reason is %q", command, got)
 		}
 	}
-	for n, want := range map[int]string{1: "make：不在只读命令表里：make", 2: "2 个"} {
-		said := answer{nobody: n, refused: "make: it is not on the read-only table: make"}
+	d := policy.ExplainCommand(policy.GateOptions{Dir: t.TempDir()}, "make")
+	for n, want := range map[int]string{1: "不在只读命令表里：make", 2: "2 个"} {
+		said := answer{nobody: n, refused: oneloop.Denied{Reason: d.Reason, Why: d.Why}}
 		p := &program{words: zh}
 		if got := p.explain(said.denied()); !strings.Contains(got, want) || strings.Contains(got, "denied") {
 			t.Errorf("%d denied: %s", n, got)

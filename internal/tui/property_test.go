@@ -213,12 +213,17 @@ tokens: 1,200 in, 34 out · 2 requests · $0.012
 
 func TestACommandThatIsDeniedIsNamedOnce(t *testing.T) {
 	call := &oneloop.ToolUse{ID: "t1", Name: "Bash", Input: json.RawMessage(`{"command":"sudo ls\n"}`)}
-	for reason, want := range map[string]string{
-		"sudo ls: it runs as another user": "denied: sudo ls: it runs as another user\n",
-		"sudo: it runs as another user":    "denied: sudo ls: sudo: it runs as another user\n",
+	byRule := func(r *oneloop.Reason) *oneloop.Reason {
+		return &oneloop.Reason{Code: "by-rule", Text: "%s (by the rule %s)", Args: []*oneloop.Reason{r, {Text: "Bash"}}}
+	}
+	for want, why := range map[string]*oneloop.Reason{
+		"denied: sudo ls: a rule names it\n":                    of("sudo ls", named),
+		"denied: sudo ls: a rule names it (by the rule Bash)\n": byRule(of("sudo ls", named)),
+		"denied: sudo ls: sudo: a rule names it\n":              of("sudo", named),
+		"denied: sudo ls: only words\n":                         nil,
 	} {
 		var out bytes.Buffer
-		NewProgress(&out, ProgressOptions{}).Show(oneloop.Denied{Call: call, Reason: reason})
+		NewProgress(&out, ProgressOptions{}).Show(oneloop.Denied{Call: call, Reason: "only words", Why: why})
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Error(diff)
 		}

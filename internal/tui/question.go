@@ -50,7 +50,7 @@ func (x *Text) question(q oneloop.Question) []styled {
 		lines = append(lines, styled{dim, fmt.Sprintf(x.AskIn, x.isolation(q.In))})
 	}
 	if q.Reason != "" && q.Kind != "plan" { // a plan is asked about because it is one
-		lines = append(lines, styled{dim, fmt.Sprintf(x.AskReason, x.Reason(q.Reason))})
+		lines = append(lines, styled{dim, fmt.Sprintf(x.AskReason, x.Reason(q.Reason, q.Why))})
 	}
 	yes, no := x.AskYes, x.AskNo
 	switch q.Kind {

@@ -241,24 +241,24 @@ func (r *renderer) known(e oneloop.ToolEnd) bool {
 }
 
 func (r *renderer) denied(prefix string, e oneloop.Denied) {
-	what, reason := "", e.Reason
+	what, why := "", e.Why
 	if e.Call != nil {
-		if r.told[e.Call.ID] == toldRefused && strings.Contains(reason, ": the user said no") {
+		if r.told[e.Call.ID] == toldRefused && why != nil && strings.HasPrefix(why.Code, "said-no") {
 			return
 		}
 		r.tell(e.Call, toldDenied)
 	}
 	if e.Call != nil {
 		what = e.Call.Name
-		reason = strings.TrimPrefix(reason, what+": ")
+		why = without(why, what)
 		if c, ok := bashCommand(e.Call); ok {
 			what = head(c, headCells)
 			// A reason begins with the part it is about. Where that is the
 			// whole command it is said once.
-			reason = strings.TrimPrefix(reason, strings.TrimSpace(c)+": ")
+			why = without(why, strings.TrimSpace(c))
 		}
 	}
-	text := prefix + fmt.Sprintf(r.words.DeniedCall, what, r.words.Reason(reason))
+	text := prefix + fmt.Sprintf(r.words.DeniedCall, what, r.words.Reason(e.Reason, why))
 	switch {
 	case e.Rule != "" && e.Nobody:
 		text += "\n" + prefix + "  " + fmt.Sprintf(r.words.DeniedAlone, e.Rule)

@@ -28,16 +28,16 @@ func TestWhatThePersonSaidIsNotToldToThemAgain(t *testing.T) {
 	}{
 		"a no": {[]oneloop.Event{
 			oneloop.Answered{Question: oneloop.Question{Kind: "tool", Call: bash}},
-			oneloop.Denied{Call: bash, Reason: "touch x: no rule allows it: the user said no"},
+			oneloop.Denied{Call: bash, Why: saidNo("touch x")},
 			failed(bash, "Not run: the user was asked and said no."),
 		}, "", "no"},
 		"a rule": {[]oneloop.Event{
-			oneloop.Denied{Call: bash, Reason: "touch x: a rule names it"},
+			oneloop.Denied{Call: bash, Reason: "touch x: a rule names it", Why: of("touch x", named)},
 			failed(bash, "Not run, none of the command: the part"),
 		}, "denied: touch x: a rule names it", "Not run"},
 		"a host, of a command that ran": {[]oneloop.Event{
 			oneloop.Answered{Question: oneloop.Question{Kind: "host", Call: bash}},
-			oneloop.Denied{Call: bash, Reason: "example.org:443: the user said no"},
+			oneloop.Denied{Call: bash, Why: saidNo("example.org:443")},
 			failed(bash, "could not connect"),
 		}, "could not connect", "denied"},
 		"a plan": {[]oneloop.Event{

@@ -15,11 +15,11 @@ import (
 type Analysis struct {
 	// Verdict is that of the danger list.
 	Verdict Verdict
-	// Unclear says why not all of it can be judged; empty: it can. Parts are
+	// Unclear says why not all of it can be judged; nil: it can. Parts are
 	// then those that were found all the same.
-	Unclear string
+	Unclear *Reason
 	// Odd says what is in it that nobody sees, or sees as something else.
-	Odd string
+	Odd *Reason
 
 	// Parts are the commands it runs, at any depth, each once.
 	Parts []Part
@@ -30,14 +30,14 @@ type Analysis struct {
 	// Commands are the simple commands as they are written, in order.
 	Commands []Command
 	// Moving says why it is not static, that is, what only running it
-	// decides; empty: it is.
-	Moving string
+	// decides; nil: it is.
+	Moving *Reason
 	// Reads and Writes are the files that redirections name, as in [Access],
 	// but for /dev/null.
 	Reads, Writes []string
-	// Changes says why it is not read-only; empty: everything in it is on the
+	// Changes says why it is not read-only; nil: everything in it is on the
 	// read-only table, and what runs is what was judged.
-	Changes string
+	Changes *Reason
 
 	source string
 }
@@ -67,7 +67,7 @@ func analyse(command string, at Place) (a *Analysis) {
 	a = &Analysis{Odd: odd(command)}
 	defer func() {
 		if r := recover(); r != nil { // a fault of the parser or of ours is no permission
-			a.fail("it could not be understood", command)
+			a.fail(Because("not-understood", "it could not be understood"), command)
 		}
 	}()
 	var p parts
@@ -78,29 +78,29 @@ func analyse(command string, at Place) (a *Analysis) {
 	command = unfinished(command)
 	stmts, err := parse(command)
 	if err != nil {
-		a.fail("it does not parse: "+reason(err), command)
+		a.fail(unparsed(err), command)
 		return a
 	}
 	if p.overflow || a.Verdict.Rule == RuleUnclear {
-		a.fail(cmp.Or(a.Verdict.Reason, "it has too many parts to be judged"), command)
+		a.fail(cmp.Or(a.Verdict.Reason, Because("too-many-parts", "it has too many parts to be judged")), command)
 		return a
 	}
 	t := look(stmts, command, path.Clean(cmp.Or(at.Dir, nowhere+"/work")))
 	a.Commands, a.Moving, a.Reads, a.Writes = t.commands, t.moving, t.reads, t.writes
-	if a.Changes = a.changes(t); a.Changes == "" {
+	if a.Changes = a.changes(t); a.Changes == nil {
 		a.source, err = source(stmts, t)
 		if err != nil {
-			a.fail("it cannot be written anew: "+reason(err), command)
+			a.fail(Because("not-rewritten", "it cannot be written anew: %s", reason(err)), command)
 		}
 	} else if command != whole {
-		a.Moving = cmp.Or(a.Moving, "it ends in a backslash")
+		a.Moving = cmp.Or(a.Moving, Because("ends-in-backslash", "it ends in a backslash"))
 	}
 	return a
 }
 
 // ReadOnly reports whether it changes nothing and runs nothing that is not on
 // the read-only table. Which files it reads is another question.
-func (a *Analysis) ReadOnly() bool { return a.Changes == "" }
+func (a *Analysis) ReadOnly() bool { return a.Changes == nil }
 
 // Source is the command written anew from what was judged, with every word
 // quoted: how it is read by bash cannot differ from how it was read here. Only
@@ -108,7 +108,7 @@ func (a *Analysis) ReadOnly() bool { return a.Changes == "" }
 func (a *Analysis) Source() string { return a.source }
 
 // fail makes a of something that cannot be judged.
-func (a *Analysis) fail(why, command string) {
+func (a *Analysis) fail(why *Reason, command string) {
 	a.Unclear, a.Changes = why, why
 	a.Moving = cmp.Or(a.Moving, why)
 	if a.Verdict.Tier < Ask {
@@ -117,19 +117,19 @@ func (a *Analysis) fail(why, command string) {
 }
 
 // changes says why it is not read-only.
-func (a *Analysis) changes(t *tree) string {
+func (a *Analysis) changes(t *tree) *Reason {
 	switch {
-	case a.Odd != "":
+	case a.Odd != nil:
 		return a.Odd
 	case a.Verdict.Tier > Allow:
 		return a.Verdict.Reason
-	case t.moving != "":
+	case t.moving != nil:
 		return t.moving
 	case !t.flat:
-		return "it has a loop or a choice"
+		return Because("loop", "it has a loop or a choice")
 	}
 	for _, c := range t.commands {
-		if c.Changes != "" {
+		if c.Changes != nil {
 			return c.Changes
 		}
 	}

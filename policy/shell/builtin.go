@@ -66,10 +66,10 @@ func (j *judge) builtin(name string, argv []string, c context) (ok, bad *state, 
 		}
 	case ".", "source":
 		if args = dropDashes(args); len(args) > 0 && strings.Contains(args[0], fetched) {
-			j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
+			j.fetched(c)
 		} else if len(args) > 0 && isStdin(args[0]) {
 			if c.stdin.piped {
-				j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+				j.piped(c)
 			}
 			if c.stdin.known {
 				return both(j.again(c.stdin.text, c))
@@ -98,7 +98,7 @@ func dropDashes(args []string) []string {
 // variables.
 func (j *judge) again(text string, c context) *state {
 	if strings.Contains(text, fetched) {
-		j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
+		j.fetched(c)
 	}
 	text = strings.NewReplacer(unknown, "${"+unknownVar+"}", fetched, "${"+fetchedVar+"}", every, "${"+everyVar+"}", process, "").Replace(text)
 	j.steps += len(text) / 64 // reading it again takes time too

@@ -53,7 +53,7 @@ func (j *judge) call(cmd *syntax.CallExpr, c context) (ok, bad *state) {
 		return true
 	})
 	if !all && matters {
-		j.report(c, Ask, RuleUnclear, "it may mean too many things to be followed")
+		j.report(c, Ask, RuleUnclear, Because("too-many-meanings", "it may mean too many things to be followed"))
 	}
 	if follow && !c.guess && (asked || len(before.ifUnset) > 0 || len(c.stdin.ifUnset) > 0) {
 		for _, d := range j.guessed(cmd, words, c) {
@@ -159,7 +159,7 @@ func (j *judge) assigned(a *syntax.Assign, c context) (v *value, asked bool) {
 // run follows a command by its arguments.
 func (j *judge) run(argv []string, c context) (ok, bad *state) {
 	if j.steps++; j.steps > maxSteps {
-		j.report(c, Ask, RuleUnclear, "it takes too long to be followed")
+		j.report(c, Ask, RuleUnclear, Because("takes-too-long", "it takes too long to be followed"))
 		return c.st, c.st
 	}
 	if len(argv) == 0 {
@@ -178,7 +178,7 @@ func (j *judge) run(argv []string, c context) (ok, bad *state) {
 	}
 	switch {
 	case strings.Contains(name, fetched):
-		j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
+		j.fetched(c)
 	case strings.ContainsAny(name, unknown+every):
 		j.remove(argv[1:], c) // it may be rm
 		c.moving = true
@@ -252,7 +252,7 @@ func (j *judge) program(name string, argv []string, c context) (ok, bad *state) 
 	case j.danger(name, args, c):
 	case strings.HasPrefix(name, "mkfs") || name == "mke2fs" || name == "mkswap":
 		if !onlyHelp(args) {
-			j.report(c, Deny, RuleFormat, "it makes a new file system")
+			j.report(c, Deny, RuleFormat, Because("new-file-system", "it makes a new file system"))
 		}
 	case j.local(argv[0], c.st.dirs):
 	default:

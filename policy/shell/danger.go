@@ -32,7 +32,7 @@ func (j *judge) danger(name string, args []string, c context) bool {
 	case "cp", "mv", "install", "gcp", "gmv":
 		j.copied(args, c)
 		if strings.HasSuffix(name, "mv") {
-			j.wide("moves", operands(args), c)
+			j.wide(Because("moves", "moves"), operands(args), c)
 		}
 	case "chmod", "chown", "chgrp":
 		j.changed(name, args, c)
@@ -53,15 +53,15 @@ func (j *judge) written(target string, c context) {
 	for _, dir := range c.st.dirs {
 		p := rooted(target, dir)
 		if p == "/proc/sysrq-trigger" {
-			j.report(c, Deny, RulePower, "it may halt the machine or restart it")
+			j.report(c, Deny, RulePower, Because("may-halt", "it may halt the machine or restart it"))
 		}
 		dev, is := strings.CutPrefix(p, "/dev/")
 		switch {
 		case !is:
 		case isBlock(dev):
-			j.report(c, Deny, RuleDevice, "it writes to the block device "+printable(p))
+			j.report(c, Deny, RuleDevice, Because("writes-device", "it writes to the block device %s", printable(p)))
 		case strings.HasPrefix(dev, unknown) || strings.HasPrefix(dev, every):
-			j.report(c, Ask, RuleDevice, "it may write to a block device")
+			j.report(c, Ask, RuleDevice, Because("may-write-device", "it may write to a block device"))
 		}
 	}
 }
@@ -138,15 +138,15 @@ func operands(args []string) []string {
 }
 
 // wide judges what is done to the whole of a folder, or to files all over it.
-func (j *judge) wide(does string, targets []string, c context) {
+func (j *judge) wide(does *Reason, targets []string, c context) {
 	for _, t := range targets {
 		if t == "" {
 			continue
 		}
-		if what := j.vital(t, c.st.dirs); what != "" {
-			j.report(c, Ask, RuleWide, "it "+does+" "+what)
-		} else if what := j.spread(t, c.st.dirs); what != "" {
-			j.report(c, Ask, RuleWide, "it "+does+" files all over "+what)
+		if what := j.vital(t, c.st.dirs); what != nil {
+			j.report(c, Ask, RuleWide, Because("does", "it %s %s", does, what))
+		} else if what := j.spread(t, c.st.dirs); what != nil {
+			j.report(c, Ask, RuleWide, Because("does-all-over", "it %s files all over %s", does, what))
 		}
 	}
 }
@@ -154,9 +154,9 @@ func (j *judge) wide(does string, targets []string, c context) {
 // changed judges chmod, chown and chgrp. Once done to a system or a home
 // folder, nothing tells what it was like before.
 func (j *judge) changed(name string, args []string, c context) {
-	does := "changes who may use"
+	does := Because("changes-mode", "changes who may use")
 	if name != "chmod" {
-		does = "changes the owner of"
+		does = Because("changes-owner", "changes the owner of")
 	}
 	recursive := slices.ContainsFunc(args, func(a string) bool {
 		return strings.HasPrefix(a, "--rec") || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a, "R")
@@ -182,11 +182,11 @@ func (j *judge) synced(args []string, c context) {
 		}
 	}
 	if moves {
-		j.wide("moves files out of", operands(args), c)
+		j.wide(Because("moves-out-of", "moves files out of"), operands(args), c)
 	}
 	if deletes && len(args) > 0 {
 		if to := args[len(args)-1]; !strings.Contains(to, ":") { // here, not on another host
-			j.wide("removes what is not in the source from", []string{to}, c)
+			j.wide(Because("syncs", "removes what is not in the source from"), []string{to}, c)
 		}
 	}
 }
@@ -220,9 +220,9 @@ func (j *judge) power(name string, args []string, c context) {
 		stops = slices.Contains(args, "-e") || slices.Contains(args, "--exec")
 	}
 	if stops && strings.HasPrefix(name, "kill") {
-		j.report(c, Deny, RulePower, "it ends every process it may, this agent and the user's session among them")
+		j.report(c, Deny, RulePower, Because("ends-all-processes", "it ends every process it may, this agent and the user's session among them"))
 	} else if stops {
-		j.report(c, Deny, RulePower, "it halts the machine or restarts it")
+		j.report(c, Deny, RulePower, Because("halts", "it halts the machine or restarts it"))
 	}
 }
 
@@ -279,26 +279,26 @@ func (j *judge) git(args []string, c context) {
 	}
 	sub, args := args[0], args[1:]
 	j.gitRuns(sub, args, c)
-	what := ""
+	var what *Reason
 	switch sub {
 	case "push":
 		if forced(args) {
-			what = "it overwrites what others may have pushed"
+			what = Because("overwrites-pushed", "it overwrites what others may have pushed")
 		}
 	case "reset":
 		if slices.ContainsFunc(args, func(a string) bool { return len(a) > 3 && strings.HasPrefix("--hard", a) }) {
-			what = "it drops changes that are not committed"
+			what = Because("drops-changes", "it drops changes that are not committed")
 		}
 	case "clean":
 		ignored, forced := cleans(args)
 		if ignored {
-			what = "it removes files that git ignores, such as local settings"
+			what = Because("removes-ignored", "it removes files that git ignores, such as local settings")
 		}
 		if forced {
-			j.wide("removes what git does not track from", []string{"."}, c)
+			j.wide(Because("cleans", "removes what git does not track from"), []string{"."}, c)
 		}
 	}
-	if what != "" {
+	if what != nil {
 		j.report(c, Ask, RuleGit, what)
 	}
 }

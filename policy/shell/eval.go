@@ -21,7 +21,7 @@ func (j *judge) stmts(list []*syntax.Stmt, c context) *state {
 // it did not. It may change the state in c.
 func (j *judge) stmt(s *syntax.Stmt, c context) (ok, bad *state) {
 	if j.steps++; j.steps > maxSteps {
-		j.report(c, Ask, RuleUnclear, "it takes too long to be followed")
+		j.report(c, Ask, RuleUnclear, Because("takes-too-long", "it takes too long to be followed"))
 		return c.st, c.st
 	}
 	outer := c.st
@@ -161,7 +161,7 @@ func (j *judge) selfPipes(list []*syntax.Stmt, c context) {
 			continue
 		}
 		if count[name]++; count[name] > 1 {
-			j.report(c, Deny, RuleForkBomb, "a fork bomb: the function "+name+" starts itself again and again")
+			j.report(c, Deny, RuleForkBomb, Because("fork-bomb", "a fork bomb: the function %s starts itself again and again", name))
 		}
 	}
 }
@@ -347,7 +347,7 @@ func (j *judge) enter(name string, f *function, args []string, anyArg bool, c co
 	if i >= 0 {
 		r := j.calls[i]
 		if c.forks > r.forks && c.guards == r.guards {
-			j.report(c, Deny, RuleForkBomb, "a fork bomb: the function "+name+" starts itself again and again")
+			j.report(c, Deny, RuleForkBomb, Because("fork-bomb", "a fork bomb: the function %s starts itself again and again", name))
 		}
 		return c.st
 	}

@@ -38,7 +38,7 @@ func (j *judge) reads(n syntax.Node, c context) {
 			j.each(c, func(x *expander) bool {
 				text := x.lookup(n.Param.Value).text
 				if strings.Contains(text, unknown) && !c.guess && !strings.HasPrefix(n.Param.Value, "PS") {
-					j.report(c, Ask, RuleUnclear, "it runs what is in "+n.Param.Value+", which is not known")
+					j.report(c, Ask, RuleUnclear, Because("runs-unknown", "it runs what is in %s, which is not known", n.Param.Value))
 				}
 				j.evaluated(text, x.c)
 				return true
@@ -140,7 +140,7 @@ func (j *judge) runs(name string, args []string, c context) bool {
 					c.st.define(n, &function{body: stmts[0], src: src})
 				}
 			} else {
-				j.report(c, Ask, RuleUnclear, "it gives a program another name")
+				j.report(c, Ask, RuleUnclear, Because("renames-program", "it gives a program another name"))
 			}
 		}
 	default:

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"strings"
 	"unicode"
@@ -20,9 +21,9 @@ type Command struct {
 	// Reads are the files and folders it is known to read, as in [Access].
 	// They are known of what is on the read-only table, and only there.
 	Reads []string
-	// Changes says why it is not known to change nothing; empty: it is on the
+	// Changes says why it is not known to change nothing; nil: it is on the
 	// read-only table with everything it is given.
-	Changes string
+	Changes *Reason
 }
 
 // tree is what is seen of a text without following it.
@@ -32,12 +33,12 @@ type tree struct {
 	commands []Command
 	exprs    []*syntax.CallExpr // of commands, one by one
 	static   bool
-	moving   string // what is not static, a phrase
-	flat     bool   // no loops and no choices by pattern
-	moved    bool   // a command changes the folder
+	moving   *Reason // why it is not static
+	flat     bool    // no loops and no choices by pattern
+	moved    bool    // a command changes the folder
 	reads    []string
 	writes   []string
-	changes  string // why the text around the commands changes something
+	changes  *Reason // why the text around the commands changes something
 }
 
 // look collects the simple commands of stmts, at any depth, and what is only
@@ -48,12 +49,12 @@ func look(stmts []*syntax.Stmt, src, dir string) *tree {
 		syntax.Walk(s, t.node)
 	}
 	if t.moved && len(t.reads)+len(t.writes) > 0 {
-		t.moves("it opens a file after the folder was changed")
+		t.moves(Because("opens-after-cd", "it opens a file after the folder was changed"))
 	}
 	return t
 }
 
-func (t *tree) moves(why string) {
+func (t *tree) moves(why *Reason) {
 	if t.static {
 		t.static, t.moving = false, why
 	}
@@ -63,7 +64,7 @@ func (t *tree) node(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Stmt:
 		if n.Background || n.Coprocess || n.Disown {
-			t.moves("it goes on in the background")
+			t.moves(Because("background", "it goes on in the background"))
 		}
 	case *syntax.Redirect:
 		t.redirect(n)
@@ -74,19 +75,19 @@ func (t *tree) node(n syntax.Node) bool {
 			t.flat = false
 		}
 	case *syntax.Assign:
-		t.moves("it sets a variable")
+		t.moves(Because("sets-variable", "it sets a variable"))
 	case *syntax.ParamExp:
-		t.moves("it uses a variable")
+		t.moves(Because("uses-variable", "it uses a variable"))
 	case *syntax.CmdSubst, *syntax.ProcSubst:
-		t.moves("it uses what another command prints")
+		t.moves(Because("uses-output", "it uses what another command prints"))
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
-		t.moves("it evaluates an expression")
+		t.moves(Because("evaluates", "it evaluates an expression"))
 	case *syntax.FuncDecl:
-		t.moves("it defines a function")
+		t.moves(Because("defines-function", "it defines a function"))
 	case *syntax.DeclClause:
-		t.moves("it sets a variable")
+		t.moves(Because("sets-variable", "it sets a variable"))
 	case *syntax.CoprocClause:
-		t.moves("it goes on in the background")
+		t.moves(Because("background", "it goes on in the background"))
 	case *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.TestDecl:
 		t.flat = false
 	}
@@ -98,15 +99,13 @@ func (t *tree) call(n *syntax.CallExpr) {
 		return
 	}
 	c := Command{Text: clip(t.slice(n))}
-	rough := ""
+	var rough *Reason
 	for _, w := range n.Args {
 		word, why := fixed(w)
 		c.Words = append(c.Words, word)
-		if rough == "" {
-			rough = why
-		}
+		rough = cmp.Or(rough, why)
 	}
-	if rough != "" {
+	if rough != nil {
 		c.Changes = rough
 	} else {
 		c.Reads, c.Changes = readOnly(c.Words, t.dir)
@@ -116,8 +115,8 @@ func (t *tree) call(n *syntax.CallExpr) {
 		t.moved = true
 	case "echo", "pwd", "true", "false", "whoami", "id", "uname", "seq", "which", "basename", "dirname":
 	default:
-		if t.moved && c.Changes == "" { // what is judged from one folder is read in another
-			c.Reads, c.Changes = nil, "it comes after the folder was changed: "+c.Words[0]
+		if t.moved && c.Changes == nil { // what is judged from one folder is read in another
+			c.Reads, c.Changes = nil, Because("after-cd", "it comes after the folder was changed: %s", c.Words[0])
 		}
 	}
 	t.commands = append(t.commands, c)
@@ -135,7 +134,7 @@ func (t *tree) slice(n syntax.Node) string {
 // redirect sorts redirections: those that change nothing, those that read a
 // file, those that write one, and the rest.
 func (t *tree) redirect(r *syntax.Redirect) {
-	word, why := "", ""
+	word, why := "", (*Reason)(nil)
 	if r.Word != nil {
 		word, why = fixed(r.Word)
 	}
@@ -147,34 +146,34 @@ func (t *tree) redirect(r *syntax.Redirect) {
 	switch r.Op {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut:
 		switch {
-		case r.Op == syntax.DplOut && number && (fd == "1" || fd == "2"), why == "" && word == "/dev/null":
+		case r.Op == syntax.DplOut && number && (fd == "1" || fd == "2"), why == nil && word == "/dev/null":
 			return
-		case why != "":
-			t.moves("it writes where only running it tells")
+		case why != nil:
+			t.moves(Because("writes-somewhere", "it writes where only running it tells"))
 		case r.Op == syntax.DplOut && strings.Trim(word, "0123456789-") == "":
-			t.note("it changes where output goes")
+			t.note(Because("moves-output", "it changes where output goes"))
 			return
 		}
-		t.note("it writes " + printable(word))
+		t.note(Because("writes-file", "it writes %s", printable(word)))
 		t.writes = append(t.writes, under(t.dir, word))
 	case syntax.RdrIn:
-		if why != "" {
-			t.moves("it reads what only running it tells")
+		if why != nil {
+			t.moves(Because("reads-something", "it reads what only running it tells"))
 		}
 		if isNetwork(word) {
-			t.moves("it connects to " + printable(word))
+			t.moves(Because("connects", "it connects to %s", printable(word)))
 		} else {
 			t.reads = append(t.reads, under(t.dir, word))
 		}
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		t.note("it has text of its own as input")
+		t.note(Because("own-input", "it has text of its own as input"))
 	default:
-		t.moves("it opens " + printable(word) + " in an unusual way")
+		t.moves(Because("opens-oddly", "it opens %s in an unusual way", printable(word)))
 	}
 }
 
-func (t *tree) note(why string) {
-	if t.changes == "" {
+func (t *tree) note(why *Reason) {
+	if t.changes == nil {
 		t.changes = why
 	}
 }
@@ -197,83 +196,83 @@ func under(dir, name string) string {
 
 // fixed is a word without quotes. why says what keeps it from being known,
 // and then the word is unknown, or from being the same for every shell.
-func fixed(w *syntax.Word) (word, why string) {
+func fixed(w *syntax.Word) (word string, why *Reason) {
 	var b strings.Builder
 	for i, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			if reason := rough(p.Value, i == 0); reason != "" {
+			if reason := rough(p.Value, i == 0); reason != nil {
 				return unknown, reason
 			}
 			b.WriteString(unescape(p.Value, false))
 		case *syntax.SglQuoted:
 			if p.Dollar {
-				return unknown, "it has a word in $'…'"
+				return unknown, Because("dollar-quotes", "it has a word in $'…'")
 			}
 			b.WriteString(p.Value)
 		case *syntax.DblQuoted:
 			if p.Dollar {
-				return unknown, `it has a word in $"…"`
+				return unknown, Because("dollar-double-quotes", `it has a word in $"…"`)
 			}
 			for _, q := range p.Parts {
 				l, is := q.(*syntax.Lit)
 				if !is {
-					return unknown, "it uses a variable, or what another command prints"
+					return unknown, Because("uses-variable-or-output", "it uses a variable, or what another command prints")
 				}
 				b.WriteString(unescape(l.Value, true))
 			}
 		default:
-			return unknown, "it uses a variable, or what another command prints"
+			return unknown, Because("uses-variable-or-output", "it uses a variable, or what another command prints")
 		}
 	}
-	return b.String(), ""
+	return b.String(), nil
 }
 
 // rough says what bash would make something else of in an unquoted text.
-func rough(s string, first bool) string {
+func rough(s string, first bool) *Reason {
 	brace := false
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
 			i++
 		case '*', '?', '[':
-			return "it has a wildcard"
+			return Because("wildcard", "it has a wildcard")
 		case '{':
 			brace = true
 		case ',':
 			if brace {
-				return "it has a word in braces"
+				return Because("braces", "it has a word in braces")
 			}
 		case '.':
 			if brace && i+1 < len(s) && s[i+1] == '.' {
-				return "it has a word in braces"
+				return Because("braces", "it has a word in braces")
 			}
 		case '~':
 			if i == 0 && first || i > 0 && (s[i-1] == '=' || s[i-1] == ':') {
-				return "it names a home folder by ~"
+				return Because("tilde", "it names a home folder by ~")
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // odd says what is in a text that nobody sees, or sees as something else.
-func odd(text string) string {
+func odd(text string) *Reason {
 	if !utf8.ValidString(text) {
-		return "it holds bytes that are no text"
+		return Because("no-text", "it holds bytes that are no text")
 	}
 	for _, r := range text {
 		switch {
 		case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:
 		case r == '\r':
-			return "it holds a carriage return"
+			return Because("carriage-return", "it holds a carriage return")
 		case unicode.IsControl(r):
-			return "it holds a control character"
+			return Because("control-character", "it holds a control character")
 		case unseen.Is(r):
-			return "it holds an invisible character"
+			return Because("invisible-character", "it holds an invisible character")
 		}
 	}
-	return ""
+	return nil
 }
 
 // Visible shows text as it is, but for runes that would not be seen or would

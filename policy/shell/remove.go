@@ -11,23 +11,24 @@ import (
 // place is a folder that must stay.
 type place struct {
 	path string
-	what string
+	what *Reason
 }
 
 // protect notes the folders that must not be removed: the root, the home
 // folder, all that they and the working folder are in, and the system's.
 func (j *judge) protect(dir string) {
-	add := func(p, what string) { j.protected = append(j.protected, place{p, what}) }
-	add("/", "the root folder")
-	add(path.Clean(j.home), "the home folder")
+	add := func(p string, what *Reason) { j.protected = append(j.protected, place{p, what}) }
+	add("/", Because("root-folder", "the root folder"))
+	add(path.Clean(j.home), Because("home-folder", "the home folder"))
 	for p := path.Dir(path.Clean(j.home)); p != "/" && p != "."; p = path.Dir(p) {
-		add(p, "a folder the home folder is in")
+		add(p, Because("above-home", "a folder the home folder is in"))
 	}
 	for p := path.Dir(path.Clean(dir)); p != "/" && p != "."; p = path.Dir(p) {
-		add(p, "a folder the working folder is in")
+		add(p, Because("above-work", "a folder the working folder is in"))
 	}
+	ofSystem := Because("system-folder", "a folder of the system")
 	for _, p := range append(system.Folders(), "/home", "/opt", "/root", "/var", "/Applications", "/Users") {
-		add(p, "a folder of the system")
+		add(p, ofSystem)
 	}
 }
 
@@ -54,32 +55,32 @@ func (j *judge) remove(args []string, c context) {
 		if t == "" {
 			continue // rm refuses it
 		}
-		if what := j.vital(t, c.st.dirs); what != "" && (recursive || unclear || walked(t)) {
-			j.report(c, Deny, RuleRemove, "it removes "+what)
+		if what := j.vital(t, c.st.dirs); what != nil && (recursive || unclear || walked(t)) {
+			j.report(c, Deny, RuleRemove, Because("removes", "it removes %s", what))
 		}
-		if what := j.spread(t, c.st.dirs); what != "" {
-			j.report(c, Ask, RuleWide, "it removes files all over "+what)
+		if what := j.spread(t, c.st.dirs); what != nil {
+			j.report(c, Ask, RuleWide, Because("removes-all-over", "it removes files all over %s", what))
 		}
 		if recursive && c.guess && adrift(t, c.st.dirs) {
 			c.guess = false // that it is not known is reason enough
-			j.report(c, Ask, RuleUnset, "it removes everything in a folder that is not known before it runs")
+			j.report(c, Ask, RuleUnset, Because("removes-unknown-folder", "it removes everything in a folder that is not known before it runs"))
 			c.guess = true
 		}
-		if what := j.history(t, recursive, c.st.dirs); what != "" {
-			j.report(c, Ask, RuleGit, "it removes "+what)
+		if what := j.history(t, recursive, c.st.dirs); what != nil {
+			j.report(c, Ask, RuleGit, Because("removes", "it removes %s", what))
 		}
 	}
 }
 
 // vital says what of the protected folders a recursive rm of target removes.
-func (j *judge) vital(target string, dirs []string) string {
+func (j *judge) vital(target string, dirs []string) *Reason {
 	if onlyUp(target) {
-		return "a folder the working folder is in"
+		return Because("above-work", "a folder the working folder is in")
 	}
 	for _, dir := range dirs {
 		p := components(rooted(target, dir))
 		if n := len(p); n > 0 && strings.HasPrefix(p[n-1], "~") && path.Dir("/"+strings.Join(p, "/")) == path.Dir(j.home) {
-			return "the home folder of a user"
+			return Because("a-home-folder", "the home folder of a user")
 		}
 		for _, keep := range j.protected {
 			k := components(keep.path)
@@ -87,11 +88,11 @@ func (j *judge) vital(target string, dirs []string) string {
 			case match(p, k):
 				return keep.what
 			case len(p) > 0 && everything(p[len(p)-1]) && match(p[:len(p)-1], k):
-				return "everything in " + keep.what
+				return Because("everything-in", "everything in %s", keep.what)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // adrift reports whether target is the whole of a folder of which nothing is
@@ -115,7 +116,7 @@ func walked(target string) bool { return target == every || strings.HasSuffix(ta
 // spread says of which protected folder target is a part that may be anywhere
 // in it. All that has some name may be meant where people keep their own files,
 // and is not meant on the whole machine.
-func (j *judge) spread(target string, dirs []string) string {
+func (j *judge) spread(target string, dirs []string) *Reason {
 	for _, dir := range dirs {
 		p := components(rooted(target, dir))
 		i := slices.Index(p, every)
@@ -128,7 +129,7 @@ func (j *judge) spread(target string, dirs []string) string {
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // onlyUp tells "..", "../..", "./../" and the like.
@@ -147,22 +148,22 @@ func onlyUp(p string) bool {
 }
 
 // history says what of git's own folder rm of target removes.
-func (j *judge) history(target string, recursive bool, dirs []string) string {
+func (j *judge) history(target string, recursive bool, dirs []string) *Reason {
 	for _, dir := range dirs {
 		abs := rooted(target, dir)
 		p := components(abs)
 		n := len(p)
 		if n > 0 && isGit(p[n-1]) {
-			return "a git repository's own folder"
+			return Because("git-folder", "a git repository's own folder")
 		}
 		if n > 1 && isGit(p[n-2]) && (everything(p[n-1]) || recursive && (p[n-1] == "objects" || p[n-1] == "refs")) {
-			return "what a git repository keeps"
+			return Because("git-data", "what a git repository keeps")
 		}
 		if recursive && abs == j.dir || walked(abs) && path.Dir(abs) == j.dir {
-			return "the working folder itself"
+			return Because("work-folder", "the working folder itself")
 		}
 	}
-	return ""
+	return nil
 }
 
 // isGit tells .git, in any case, and wildcards that it is one of. Wildcards

@@ -64,7 +64,7 @@ type Place struct {
 type Verdict struct {
 	Tier   Tier
 	Rule   string
-	Reason string // why, a phrase
+	Reason *Reason
 	Part   string // the part of the command it is about, at most 200 bytes on one line
 }
 
@@ -90,14 +90,14 @@ func (j *judge) whole(command string, at Place) (v Verdict) {
 		if r := recover(); r != nil { // a fault of the parser or of ours is no permission
 			v = j.worst
 			if v.Tier < Ask {
-				v = Verdict{Ask, RuleUnclear, "it could not be understood", clip(command)}
+				v = Verdict{Ask, RuleUnclear, Because("not-understood", "it could not be understood"), clip(command)}
 			}
 		}
 	}()
 	c := context{st: &state{dirs: []string{dir}}, part: command}
 	j.text(command, c)
 	if j.bytes > maxBytes {
-		j.report(c, Ask, RuleUnclear, "it is too long to be followed")
+		j.report(c, Ask, RuleUnclear, Because("too-long", "it is too long to be followed"))
 	}
 	return j.worst
 }
@@ -130,12 +130,12 @@ type judge struct {
 }
 
 // report keeps the strictest verdict, and of equals the first.
-func (j *judge) report(c context, tier Tier, rule, reason string) {
+func (j *judge) report(c context, tier Tier, rule string, reason *Reason) {
 	if c.guess {
 		if tier > Ask {
 			tier, rule = Ask, RuleUnset
 		}
-		reason += " if a variable is not set or a command prints nothing"
+		reason = Because("if-unset", "%s if a variable is not set or a command prints nothing", reason)
 	}
 	if tier > j.worst.Tier {
 		part := c.part
@@ -146,16 +146,26 @@ func (j *judge) report(c context, tier Tier, rule, reason string) {
 	}
 }
 
+// piped reports a program that comes through a pipe.
+func (j *judge) piped(c context) {
+	j.report(c, Ask, RulePiped, Because("piped", "it runs what comes through a pipe"))
+}
+
+// fetched reports a program of which nobody knows what it is.
+func (j *judge) fetched(c context) {
+	j.report(c, Ask, RulePiped, Because("fetched", "it runs text that comes from the network or was decoded"))
+}
+
 // text judges a script. It returns the state the script leaves behind.
 func (j *judge) text(src string, c context) *state {
 	if strings.IndexByte(src, 0) >= 0 {
 		c.part = strings.ReplaceAll(src, "\x00", "\\0")
-		j.report(c, Ask, RuleUnclear, "it holds a NUL byte, which bash drops")
+		j.report(c, Ask, RuleUnclear, Because("nul-byte", "it holds a NUL byte, which bash drops"))
 		src = strings.ReplaceAll(src, "\x00", "")
 	}
 	if c.texts++; c.texts > maxTexts {
 		c.part = src
-		j.report(c, Ask, RuleUnclear, "its shells are nested too deeply to be followed")
+		j.report(c, Ask, RuleUnclear, Because("nested-shells", "its shells are nested too deeply to be followed"))
 		return c.st
 	}
 	stmts, err := parse(src)
@@ -164,9 +174,9 @@ func (j *judge) text(src string, c context) *state {
 	if err != nil {
 		c.part = src
 		if errors.Is(err, errDeep) {
-			j.report(c, Ask, RuleUnclear, "it does not parse: "+reason(err))
+			j.report(c, Ask, RuleUnclear, unparsed(err))
 		} else {
-			j.report(c, Ask, RuleSyntax, "it does not parse: "+reason(err))
+			j.report(c, Ask, RuleSyntax, unparsed(err))
 			j.pieces(src, c)
 		}
 	}
@@ -207,6 +217,10 @@ func (j *judge) pieces(src string, c context) {
 			}
 		}
 	}
+}
+
+func unparsed(err error) *Reason {
+	return Because("unparsed", "it does not parse: %s", reason(err))
 }
 
 func reason(err error) string {

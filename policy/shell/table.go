@@ -20,7 +20,7 @@ type entry struct {
 	words   bool // nothing it is given is an option, as with echo
 	none    bool // it takes no operands
 	// check says why what it is given changes something; nil: it does not.
-	check func(options map[string][]string, operands []string) string
+	check func(options map[string][]string, operands []string) *Reason
 }
 
 // table holds the programs that only look. What a program can be talked into
@@ -31,11 +31,11 @@ var table = map[string]entry{
 	"true":  {words: true, files: -1},
 	"false": {words: true, files: -1},
 	"echo":  {words: true, files: -1},
-	"cd": {check: func(_ map[string][]string, operands []string) string {
+	"cd": {check: func(_ map[string][]string, operands []string) *Reason {
 		if len(operands) != 1 || operands[0] == "" || operands[0] == "-" {
-			return "where it goes is not written in it"
+			return Because("goes-somewhere", "where it goes is not written in it")
 		}
-		return ""
+		return nil
 	}},
 	"pwd": {options: "L P", none: true, files: -1},
 	"ls": {options: "a A b B c C d f F g G h H i I= k l L m n N o p q Q r R s S t T= u U v w= x X 1 Z --all --almost-all --author --escape " +
@@ -84,11 +84,11 @@ var table = map[string]entry{
 
 // readOnly says which files a command reads, and why it is not known to change
 // nothing; empty: it is on the table with all it is given.
-func readOnly(words []string, dir string) (reads []string, changes string) {
+func readOnly(words []string, dir string) (reads []string, changes *Reason) {
 	name := words[0]
 	e, known := table[name]
 	if !known {
-		return nil, "it is not on the read-only table: " + printable(name)
+		return nil, Because("not-read-only", "it is not on the read-only table: %s", printable(name))
 	}
 	var files []string
 	switch name {
@@ -98,12 +98,12 @@ func readOnly(words []string, dir string) (reads []string, changes string) {
 		files, changes = looksAtHistory(words[1:])
 	default:
 		files, changes = e.take(words[1:])
-		if name == "grep" && len(files) == 0 && changes == "" || name == "rg" && len(files) == 0 {
+		if name == "grep" && len(files) == 0 && changes == nil || name == "rg" && len(files) == 0 {
 			files = []string{"."}
 		}
 	}
-	if changes != "" {
-		return nil, name + ": " + changes
+	if changes != nil {
+		return nil, Because("of", "%s: %s", name, changes)
 	}
 	for _, f := range files {
 		if f == "-" { // standard input, for all of them
@@ -111,40 +111,40 @@ func readOnly(words []string, dir string) (reads []string, changes string) {
 		}
 		reads = append(reads, under(dir, f))
 	}
-	return reads, ""
+	return reads, nil
 }
 
 // take reads the arguments of a program and returns the files among them.
-func (e entry) take(args []string) (files []string, changes string) {
+func (e entry) take(args []string) (files []string, changes *Reason) {
 	if e.words {
-		return nil, ""
+		return nil, nil
 	}
 	given, operands, changes := options(e.options, args)
-	if changes != "" {
+	if changes != nil {
 		return nil, changes
 	}
 	if e.none && len(operands) > 0 {
-		return nil, "it is given " + operands[0]
+		return nil, Because("is-given", "it is given %s", operands[0])
 	}
 	from := e.files
 	if e.check != nil {
 		changes = e.check(given, operands)
 		if changes == allFiles {
-			from, changes = 0, ""
+			from, changes = 0, nil
 		}
-		if changes != "" {
+		if changes != nil {
 			return nil, changes
 		}
 	}
 	if from < 0 || from >= len(operands) {
-		return nil, ""
+		return nil, nil
 	}
-	return operands[from:], ""
+	return operands[from:], nil
 }
 
 // options tells options from operands, as GNU programs do: options may stand
 // behind operands, and after -- there are none.
-func options(spec string, args []string) (given map[string][]string, operands []string, changes string) {
+func options(spec string, args []string) (given map[string][]string, operands []string, changes *Reason) {
 	kinds := map[string]string{} // "", "=" or "=?" by option
 	for o := range strings.FieldsSeq(spec) {
 		name, kind := o, ""
@@ -158,7 +158,7 @@ func options(spec string, args []string) (given map[string][]string, operands []
 		a := args[i]
 		switch {
 		case a == "--":
-			return given, append(operands, args[i+1:]...), ""
+			return given, append(operands, args[i+1:]...), nil
 		case len(a) < 2 || a[0] != '-':
 			operands = append(operands, a)
 			continue
@@ -168,81 +168,81 @@ func options(spec string, args []string) (given map[string][]string, operands []
 		}
 		var used int
 		used, changes = option(kinds, given, args[i:])
-		if changes != "" {
+		if changes != nil {
 			return nil, nil, changes
 		}
 		i += used - 1
 	}
-	return given, operands, ""
+	return given, operands, nil
 }
 
 // option reads the option or the joined options at the start of args.
-func option(kinds map[string]string, given map[string][]string, args []string) (used int, changes string) {
+func option(kinds map[string]string, given map[string][]string, args []string) (used int, changes *Reason) {
 	a := args[0]
 	if strings.HasPrefix(a, "--") {
 		name, value, has := strings.Cut(a, "=")
 		kind, known := kinds[name]
 		switch {
 		case !known || has && kind == "":
-			return 0, "its option " + name + " is not on the read-only table"
+			return 0, Because("option-not-read-only", "its option %s is not on the read-only table", name)
 		case kind == "=" && !has:
 			if len(args) < 2 {
-				return 0, "its option " + name + " has no value"
+				return 0, Because("option-without-value", "its option %s has no value", name)
 			}
 			given[name] = append(given[name], args[1])
-			return 2, ""
+			return 2, nil
 		}
 		given[name] = append(given[name], value)
-		return 1, ""
+		return 1, nil
 	}
 	for i := 1; i < len(a); i++ {
 		letter := a[i : i+1]
 		kind, known := kinds[letter]
 		switch {
 		case !known || letter == "-":
-			return 0, "its option -" + letter + " is not on the read-only table"
+			return 0, Because("option-not-read-only", "its option %s is not on the read-only table", "-"+letter)
 		case kind == "=?": // only joined to it
 			given[letter] = append(given[letter], a[i+1:])
-			return 1, ""
+			return 1, nil
 		case kind == "=" && i+1 < len(a):
 			given[letter] = append(given[letter], a[i+1:])
-			return 1, ""
+			return 1, nil
 		case kind == "=":
 			if len(args) < 2 {
-				return 0, "its option -" + letter + " has no value"
+				return 0, Because("option-without-value", "its option %s has no value", "-"+letter)
 			}
 			given[letter] = append(given[letter], args[1])
-			return 2, ""
+			return 2, nil
 		}
 		given[letter] = append(given[letter], "")
 	}
-	return 1, ""
+	return 1, nil
 }
 
 // allFiles is what a check returns when even the first operand is a file.
-const allFiles = "\x00files"
+var allFiles = &Reason{}
 
 // pattern is the check of programs whose first operand is a pattern, unless
 // one of some options is given.
-func pattern(instead ...string) func(map[string][]string, []string) string {
-	return func(given map[string][]string, _ []string) string {
+func pattern(instead ...string) func(map[string][]string, []string) *Reason {
+	return func(given map[string][]string, _ []string) *Reason {
 		for _, o := range instead {
 			if _, is := given[o]; is {
 				return allFiles
 			}
 		}
-		return ""
+		return nil
 	}
 }
 
 // stays is the check of diff, which follows links it finds on its way.
-func stays(given map[string][]string, _ []string) string {
+func stays(given map[string][]string, _ []string) *Reason {
 	_, r := given["r"]
 	_, recursive := given["--recursive"]
 	if _, no := given["--no-dereference"]; (r || recursive) && !no {
-		return "it follows links that lead anywhere; --no-dereference keeps it from that"
+		return Because("follows-links", "it follows links that lead anywhere; --no-dereference keeps it from that")
 	}
-	return ""
+	return nil
 }
 
 // printing are sed's scripts that only print lines by number.
@@ -251,17 +251,17 @@ var printing = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // prints is the check of sed: its script may only print lines by number.
-func prints(given map[string][]string, operands []string) string {
+func prints(given map[string][]string, operands []string) *Reason {
 	_, n := given["n"]
 	_, quiet := given["--quiet"]
 	_, silent := given["--silent"]
 	if !n && !quiet && !silent {
-		return "only -n with lines to print, such as '1,20p', is known to change nothing"
+		return Because("only-prints", "only -n with lines to print, such as '1,20p', is known to change nothing")
 	}
 	if len(operands) == 0 || !printing().MatchString(operands[0]) {
-		return "its script does more than print lines by number"
+		return Because("script-does-more", "its script does more than print lines by number")
 	}
-	return ""
+	return nil
 }
 
 // findTests are the tests of find that only look; with =, they take a value.
@@ -271,7 +271,7 @@ const findTests = "name= iname= path= ipath= wholename= iwholename= regex= irege
 	"not o or a and warn nowarn ignore_readdir_race"
 
 // finds reads the arguments of find.
-func finds(args []string) (files []string, changes string) {
+func finds(args []string) (files []string, changes *Reason) {
 	i := 0
 	for i < len(args) && (args[i] == "-H" || args[i] == "-P") {
 		i++
@@ -294,14 +294,14 @@ func finds(args []string) (files []string, changes string) {
 		case is && slices.Contains(tests, test+"="):
 			i++
 			if i == len(args) {
-				return nil, a + " has no value"
+				return nil, Because("without-value", "%s has no value", a)
 			}
 			if test == "newer" || test == "anewer" || test == "cnewer" || test == "samefile" {
 				files = append(files, args[i])
 			}
 		default:
-			return nil, a + " is not on the read-only table"
+			return nil, Because("given-not-read-only", "%s is not on the read-only table", a)
 		}
 	}
-	return files, ""
+	return files, nil
 }

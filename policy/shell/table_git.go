@@ -41,32 +41,32 @@ var gitTable = map[string]string{
 }
 
 // looksAtHistory reads the arguments of git.
-func looksAtHistory(args []string) (files []string, changes string) {
+func looksAtHistory(args []string) (files []string, changes *Reason) {
 	if len(args) == 0 || args[0] == "" || args[0][0] == '-' {
-		return nil, "options before its command are not on the read-only table"
+		return nil, Because("options-before", "options before its command are not on the read-only table")
 	}
 	command := args[0]
 	spec, known := gitTable[command]
 	if !known {
-		return nil, "its command " + command + " is not on the read-only table"
+		return nil, Because("command-not-read-only", "its command %s is not on the read-only table", command)
 	}
 	given, operands, changes := options(spec, args[1:])
-	if changes != "" {
+	if changes != nil {
 		return nil, changes
 	}
-	if changes = starts(command, given); changes != "" {
+	if changes = starts(command, given); changes != nil {
 		return nil, changes
 	}
 	if command == "branch" {
 		_, l := given["l"]
 		_, list := given["--list"]
 		if len(operands) > 0 && !l && !list {
-			return nil, "it makes a branch; --list only lists them"
+			return nil, Because("makes-branch", "it makes a branch; --list only lists them")
 		}
-		return nil, ""
+		return nil, nil
 	}
 	if command == "rev-parse" {
-		return nil, ""
+		return nil, nil
 	}
 	for _, o := range operands {
 		name, _, _ := strings.Cut(o, ":")                                        // what follows is in a commit, and never outside of it
@@ -74,40 +74,40 @@ func looksAtHistory(args []string) (files []string, changes string) {
 			files = append(files, o)
 		}
 	}
-	return files, ""
+	return files, nil
 }
 
 // starts says which of the values that options are given make git run a
 // program; empty: none.
-func starts(command string, given map[string][]string) string {
+func starts(command string, given map[string][]string) *Reason {
 	for name, values := range given {
 		for _, v := range values {
 			switch name {
 			case "--format", "--pretty", "--sort":
 				if strings.Contains(v, "%G") || strings.Contains(v, "signature") {
-					return "its format checks signatures, for which it runs another program"
+					return Because("checks-signatures", "its format checks signatures, for which it runs another program")
 				}
 				if (command == "log" || command == "show") && !plainFormat(v) {
-					return "what its format " + printable(v) + " means is in its settings"
+					return Because("format-of-settings", "what its format %s means is in its settings", printable(v))
 				}
 			case "--diff-merges":
 				switch v {
 				case "off", "none", "on", "m", "1", "first-parent", "separate", "c", "combined", "cc", "dense-combined":
 				default:
-					return "its " + name + "=" + printable(v) + " may merge again, for which it runs other programs"
+					return Because("merges", "its %s may merge again, for which it runs other programs", name+"="+printable(v))
 				}
 			case "--submodule":
 				if v != "" && v != "short" && v != "log" {
-					return "its " + name + "=" + printable(v) + " runs git in submodules, which have settings of their own"
+					return Because("submodules", "its %s runs git in submodules, which have settings of their own", name+"="+printable(v))
 				}
 			case "--ignore-submodules":
 				if v != "" && v != "all" && v != "dirty" {
-					return "its " + name + "=" + printable(v) + " runs git in submodules, which have settings of their own"
+					return Because("submodules", "its %s runs git in submodules, which have settings of their own", name+"="+printable(v))
 				}
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // plainFormat tells the formats of log that mean the same in every repository.

@@ -10,7 +10,7 @@ import (
 // after it, as stmt does.
 func (j *judge) wrapped(w wrapping, args []string, c context) (ok, bad *state) {
 	if w.root {
-		j.report(c, Ask, RuleRoot, "it runs as another user")
+		j.report(c, Ask, RuleRoot, Because("another-user", "it runs as another user"))
 	}
 	if w.special == "find" {
 		j.find(args, c)
@@ -297,7 +297,7 @@ func (j *judge) parallel(args []string, replace string, c context) {
 		case len(c.stdin.paths) > 0:
 			values = c.stdin.paths
 		case len(command) == 0 && c.stdin.piped:
-			j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+			j.piped(c)
 			return
 		default:
 			values = []string{unknown}
@@ -396,14 +396,14 @@ func (j *judge) shell(args []string, c context) {
 		}
 	case stdin || len(rest) == 0 || isStdin(rest[0]):
 		if c.stdin.piped {
-			j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+			j.piped(c)
 		}
 		if c.stdin.known {
 			inner.stdin = input{}
 			j.again(c.stdin.text, inner)
 		}
 	case strings.ContainsAny(rest[0], process+fetched):
-		j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+		j.piped(c)
 		if f := j.file(rest[0]); f.known {
 			j.again(f.text, inner)
 		}
@@ -422,7 +422,7 @@ func (j *judge) interpreter(args []string, c context) {
 		case len(a) > 1 && a[0] == '-':
 			if a == "-c" || a == "-e" || a == "-m" || a == "-p" || a == "-r" || a == "--eval" || a == "--print" || a == "-pe" || a == "-ne" {
 				if i+1 < len(args) && strings.Contains(args[i+1], fetched) {
-					j.report(c, Ask, RulePiped, "it runs text that comes from the network or was decoded")
+					j.fetched(c)
 				}
 				return
 			}
@@ -434,7 +434,7 @@ func (j *judge) interpreter(args []string, c context) {
 			}
 		default:
 			if strings.ContainsAny(a, process+fetched) {
-				j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+				j.piped(c)
 			}
 			return
 		}
@@ -447,6 +447,6 @@ func (j *judge) interpreter(args []string, c context) {
 // list names every pipe.
 func (j *judge) pipedProgram(c context) {
 	if c.stdin.piped && !c.stdin.saved && (!c.stdin.known || strings.Contains(c.stdin.text, fetched)) {
-		j.report(c, Ask, RulePiped, "it runs what comes through a pipe")
+		j.piped(c)
 	}
 }
