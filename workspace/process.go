@@ -38,8 +38,8 @@ var hurried atomic.Bool
 func Hurry() { hurried.Store(true) }
 
 // EndAll kills at once what commands on this machine have started, for a
-// program that ends without waiting for them. Commands in namespaces of their
-// own end with the program anyway. On systems other than Linux and Windows it
+// program that ends without waiting for them. Commands in a sandbox end with
+// the program anyway. On systems other than Linux and Windows it
 // does nothing.
 func EndAll() { endAll() }
 

@@ -29,8 +29,8 @@ var weakerLL = []string{
 	"files that git, editors and agents obey can be changed in the workspace; those of git are put back after the command, the others named",
 	"mode, times and owner of the user's files elsewhere can be changed",
 	"no loopback: servers and tests that listen do not work",
-	"other processes are seen, and what a command started outlives a killed agent",
-	"processes, memory together and disk are not limited",
+	"other processes are seen",
+	"the number of processes is not limited by the kernel; commands with too many are ended a moment later",
 	"hidden folders can be listed, their files not read",
 }
 
@@ -110,7 +110,7 @@ const DefaultProcesses = 4096
 type SandboxLimits struct {
 	Processes int   // processes and threads at a time; default [DefaultProcesses], at least 301
 	Memory    int64 // bytes that all have together; default none
-	Process   int64 // bytes that one process may ask for; default none, and in [BackendLL] Memory, which it cannot see together
+	Process   int64 // bytes that one process may ask for; default none
 	File      int64 // bytes of one file; default none
 	Disk      int64 // bytes that the files it changes may take; default none
 }

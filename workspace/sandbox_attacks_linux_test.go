@@ -70,9 +70,7 @@ func stopsAttacks(t *testing.T, backend string) {
 			if a.beyond[backend] != "" {
 				t.Skip(a.beyond[backend])
 			}
-			if backend != workspace.BackendLL {
-				t.Parallel() // there an orphan may belong to any that runs
-			}
+			t.Parallel()
 			f := newField(t, kit)
 			w := sandboxAt(t, f.ws, workspace.SandboxOptions{
 				Backend: backend, Env: f.env(backend), Show: []string{f.base}, Protect: []string{".agent"}, Limits: attackLimits,

@@ -3,7 +3,6 @@
 package workspace
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +22,12 @@ func (w *SandboxWorkspace) tryFence() error {
 	if err := w.keeps(); err != nil {
 		return err
 	}
+	if w.tmp != nil { // it was started before
+		if err := w.tmp.remove(); err != nil {
+			return ours{err}
+		}
+		w.tmp = nil
+	}
 	tmp := w.policy.Tmp
 	if tmp == "" {
 		own, err := newTmp(w.scratch())
@@ -35,31 +40,26 @@ func (w *SandboxWorkspace) tryFence() error {
 	if err != nil {
 		return err
 	}
-	w.fenced = slices.Concat(write, []string{tmp}, fenceDevices)
+	fenced := slices.Concat(write, []string{tmp}, fenceDevices)
 	w.placed = []string{"TMPDIR=" + tmp}
 	if w.opts.Cache == "" {
 		w.placed = cacheEnv(w.placed, tmp)
 	}
-	err = w.bait(func(secret, port string, out *os.File) (func() error, error) {
-		path, argv := confine.CanaryFence(secret, w.outside(), port, w.inside())
-		f := confine.Fence{Path: path, Argv: argv, Write: w.fenced, Hide: append([]string{secret}, w.policy.Hide...)}
-		p, err := w.enclose(context.Background(), Cmd{Fds: map[int]*os.File{1: out, 2: out}}, f, w.root, w.env)
-		if err != nil {
-			return nil, err
-		}
-		return func() error {
-			exit, err := p.Wait()
-			if err == nil && exit.Code != 0 {
-				err = errors.New("the program that tries it failed")
-			}
-			return err
-		}, nil
-	})
+	if w.ident, err = os.Stat(w.root); err != nil {
+		return err
+	}
+	h, err := confine.Start(confine.Policy{Fence: true, Write: fenced, Hide: w.policy.Hide})
 	if err != nil {
 		return err
 	}
-	w.guards.wire.kept = nil // nothing keeps commands from making them
-	w.status.Weaker = weakerLL
+	if err := w.canary(h.Run, confine.CanaryFence); err != nil {
+		return errors.Join(err, h.Close())
+	}
+	w.holder, w.fenced = h, fenced
+	if w.guards.wire.kept != nil { // another start leaves it to those who look at it
+		w.guards.wire.kept = nil // nothing keeps commands from making them
+	}
+	w.status.Weaker = slices.Concat(weakerLL, h.Facts.Weaker)
 	w.status.Network = "none"
 	return nil
 }
@@ -79,72 +79,4 @@ func (w *SandboxWorkspace) keeps() error {
 		}
 	}
 	return nil
-}
-
-// fence starts a command that Landlock and a filter confine. It is in the
-// tree of this program like one without a sandbox.
-func (w *SandboxWorkspace) fence(ctx context.Context, cmd Cmd, order confine.Order) (Process, error) {
-	w.guards.wire.set(nil, nil)
-	f := confine.Fence{Path: order.Path, Argv: cmd.Argv, Hide: w.policy.Hide, Limits: w.opts.Limits.confine()}
-	if w.opts.Limits.Process == 0 {
-		f.Limits.Data = f.Limits.Memory // there is no watchdog to see it together
-	}
-	for _, path := range w.fenced {
-		if !slices.Contains(order.Frozen, path) {
-			f.Write = append(f.Write, path)
-		}
-	}
-	stops := w.stops(order)
-	stops.fence = true
-	cmd.Output = stops.watch(cmd.Output)
-	p, err := w.enclose(ctx, cmd, f, order.Dir, order.Env)
-	if err != nil && order.Dir != w.root && isDir(w.root) && !isDir(order.Dir) {
-		if p, err = w.enclose(ctx, cmd, f, w.root, mergeEnv(order.Env, "PWD="+w.root)); err == nil {
-			p.notes = append(p.notes, goneNote(order.Dir, w.root))
-		}
-	}
-	if err != nil {
-		w.guards.wire.check() // nothing ran
-		if !isDir(w.root) {
-			err = fmt.Errorf("%w: %s", ErrNoRoot, w.root)
-		}
-		return nil, fmt.Errorf("start %s: %w", cmd.Argv[0], err)
-	}
-	return fencedProcess{p, stops, w.guards.wire.check}, nil
-}
-
-func (w *SandboxWorkspace) enclose(ctx context.Context, cmd Cmd, f confine.Fence, dir string, env []string) (*localProcess, error) {
-	at := 3
-	fds := map[int]*os.File{}
-	for n, file := range cmd.Fds {
-		at = max(at, n+1)
-		fds[n] = file
-		if n >= 3 {
-			f.Keep = append(f.Keep, n)
-		}
-	}
-	self, argv, text, err := f.Command(at)
-	if err != nil {
-		return nil, err
-	}
-	defer text.Close()
-	fds[at] = text
-	cmd.Argv, cmd.Fds = argv, fds
-	return w.spawn(ctx, self, dir, env, cmd)
-}
-
-// fencedProcess tells afterwards what was put back.
-type fencedProcess struct {
-	*localProcess
-	stops *stops
-	check func() []string
-}
-
-func (p fencedProcess) Wait() (Exit, error) {
-	exit, err := p.localProcess.Wait()
-	if err == nil {
-		exit.Notes = append(exit.Notes, p.stops.explain(exit)...)
-	}
-	exit.Notes = tidy(append(exit.Notes, p.check()...))
-	return exit, err
 }

@@ -239,9 +239,11 @@ var errClosed = errors.New("the workspace is closed")
 
 // opened is a sandbox that was started.
 type opened struct {
-	run  runFunc  // nil where commands run in a fence
-	env  []string // variables that are known now
-	note string   // it is another than before
+	run    runFunc
+	env    []string        // variables that are known now
+	fenced []string        // what commands in a fence may change; nil where there is none
+	lost   <-chan struct{} // closed when its holder has ended
+	note   string          // it is another than before
 }
 
 // runFunc starts a command in a sandbox.
@@ -257,13 +259,11 @@ func (w *SandboxWorkspace) open() (opened, error) {
 		return opened{}, errClosed
 	case w.fault != nil:
 		return opened{}, w.fault
-	case w.status.Backend == BackendLL:
-		return opened{env: w.placed}, nil
 	case w.status.Backend == BackendBwrap:
 		return opened{run: w.wrap.Run, env: w.placed}, nil
 	case w.holder != nil:
 		if note = w.spent(); note == "" {
-			return opened{run: w.holder.Run, env: w.placed}, nil
+			return opened{run: w.holder.Run, env: w.placed, fenced: w.fenced, lost: w.holder.Ended()}, nil
 		}
 		w.end()
 	}
@@ -272,10 +272,10 @@ func (w *SandboxWorkspace) open() (opened, error) {
 	}
 	w.makeCache()
 	err := w.pick()
-	box := opened{env: w.placed, note: note}
+	box := opened{env: w.placed, fenced: w.fenced, note: note}
 	switch {
 	case w.holder != nil:
-		box.run = w.holder.Run
+		box.run, box.lost = w.holder.Run, w.holder.Ended()
 	case w.wrap != nil:
 		box.run = w.wrap.Run
 	}
@@ -359,7 +359,7 @@ func (w *SandboxWorkspace) tryHolder() error {
 	if err != nil {
 		return errors.Join(err, w.unlock())
 	}
-	if err := w.canary(h.Run); err != nil {
+	if err := w.canary(h.Run, confine.CanaryOrder); err != nil {
 		h.Close()
 		return errors.Join(err, w.unlock())
 	}
@@ -377,9 +377,9 @@ func (w *SandboxWorkspace) tryHolder() error {
 
 // canary runs a command that tries to do harm. Nothing of the user's is
 // touched by it, whether it succeeds or not.
-func (w *SandboxWorkspace) canary(run runFunc) error {
+func (w *SandboxWorkspace) canary(run runFunc, what func(secret, dir, port, inside string) confine.Order) error {
 	return w.bait(func(secret, port string, out *os.File) (func() error, error) {
-		order := confine.CanaryOrder(secret, w.outside(), port, w.inside())
+		order := what(secret, w.outside(), port, w.inside())
 		order.Fds = []int{1, 2}
 		c, err := run(order, []*os.File{out, out})
 		if err != nil {

@@ -43,10 +43,7 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 		env = mergeEnv(mergeEnv(env, box.env...), cmd.Env...)
 	}
 	order.Path, order.Argv, order.Env, order.Dir = path, cmd.Argv, env, dir
-	if box.run == nil {
-		return w.fence(ctx, cmd, order)
-	}
-	p, err := w.confined(ctx, box.run, order, cmd)
+	p, err := w.confined(ctx, box, order, cmd)
 	if err == nil {
 		p.notes = notes
 		return p, nil
@@ -56,7 +53,7 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 	}
 	if dir != w.root && !isDir(dir) {
 		order.Env, order.Dir = mergeEnv(env, "PWD="+w.root), w.root
-		if p, err = w.confined(ctx, box.run, order, cmd); err == nil {
+		if p, err = w.confined(ctx, box, order, cmd); err == nil {
 			p.notes = append(notes, goneNote(dir, w.root))
 			return p, nil
 		}
@@ -69,8 +66,8 @@ func (w *SandboxWorkspace) start(ctx context.Context, cmd Cmd, order confine.Ord
 }
 
 // confined hands a command to the holder.
-func (w *SandboxWorkspace) confined(ctx context.Context, run runFunc, order confine.Order, cmd Cmd) (*sandboxProcess, error) {
-	p := &sandboxProcess{stops: w.stops(order), ctx: ctx, limit: cmd.Limits.Time, audience: &w.audience}
+func (w *SandboxWorkspace) confined(ctx context.Context, box opened, order confine.Order, cmd Cmd) (*sandboxProcess, error) {
+	p := &sandboxProcess{stops: w.stops(order, box.fenced), ctx: ctx, limit: cmd.Limits.Time, audience: &w.audience}
 	p.output = p.stops.watch(cmd.Output)
 	sink, err := p.openOutput()
 	if err != nil {
@@ -89,13 +86,18 @@ func (w *SandboxWorkspace) confined(ctx context.Context, run runFunc, order conf
 	}
 	order.Limits = w.opts.Limits.confine()
 	p.release = func() []string { return nil }
-	if err == nil && len(order.Frozen) == 0 {
+	switch {
+	case err != nil:
+	case box.fenced != nil:
+		w.guards.wire.set(nil, nil)
+		p.release, p.orphans, p.lost = w.guards.wire.check, &tree{start: ticks()}, box.lost
+	case len(order.Frozen) == 0:
 		order.Guard, order.Closed, p.release, err = w.guards.take()
 	}
 	if err == nil {
 		p.stops.guards = order.Guard
 		w.audience.add(p)
-		if p.command, err = run(order, files); err == nil && p.command.Listener != nil {
+		if p.command, err = box.run(order, files); err == nil && p.command.Listener != nil {
 			if p.proxy, err = serveProxy(p.command.Listener, w.opts.Dial, w.audience.tell); err != nil {
 				p.command.Close()
 			}
@@ -140,6 +142,8 @@ type sandboxProcess struct {
 	audience *audience
 	stops    *stops
 	release  func() []string // of what it might not change; says what it tried
+	orphans  *tree           // what is ours to end when its holder is lost; nil: the kernel does
+	lost     <-chan struct{} // closed when the holder has ended
 
 	mu      sync.Mutex
 	over    bool  // the first process has exited
@@ -169,7 +173,9 @@ func (p *sandboxProcess) Wait() (Exit, error) {
 	if p.limit > 0 {
 		defer time.AfterFunc(p.limit, func() { p.end(ErrTime) }).Stop()
 	}
+	keep := p.keep()
 	exit, err := p.follow()
+	keep()
 	unwatch()
 	p.stopReading(read)
 	exit.Notes = append(p.notes, exit.Notes...)
@@ -186,6 +192,26 @@ func (p *sandboxProcess) Wait() (Exit, error) {
 		return exit, err
 	}
 	return exit, failed
+}
+
+// keep ends what the command started when its holder ends before it does: in a
+// fence the kernel does not. The returned function ends that.
+func (p *sandboxProcess) keep() (stop func()) {
+	if p.orphans == nil {
+		return func() {}
+	}
+	p.orphans.pid = p.Pid()
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() { // keep's caller waits for it
+		defer close(done)
+		select {
+		case <-over:
+		case <-p.lost:
+			p.orphans.end()
+			unix.Wait4(p.orphans.pid, nil, unix.WNOHANG, nil) // it had become our child
+		}
+	}()
+	return func() { close(over); <-done }
 }
 
 // follow waits until nothing of the command is left.

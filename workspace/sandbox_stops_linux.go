@@ -60,10 +60,10 @@ type stops struct {
 	out       *tailed         // nil: nobody wants the output
 }
 
-func (w *SandboxWorkspace) stops(o confine.Order) *stops {
+func (w *SandboxWorkspace) stops(o confine.Order, fenced []string) *stops {
 	s := &stops{root: w.root, dir: o.Dir, home: w.files.home, write: w.policy.Write, frozen: len(o.Frozen) > 0}
-	if len(w.fenced) > 0 {
-		s.write = w.fenced
+	if fenced != nil {
+		s.write, s.fence = fenced, true
 	}
 	return s
 }

@@ -34,7 +34,7 @@ func (w *SandboxWorkspace) tryWrap() error {
 	if err != nil {
 		err = ours{err}
 	} else {
-		err = w.canary(wrap.Run)
+		err = w.canary(wrap.Run, confine.CanaryOrder)
 	}
 	if err != nil {
 		wrap.Close()

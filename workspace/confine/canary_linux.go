@@ -29,10 +29,11 @@ func CanaryOrder(secret, dir, port, inside string) Order {
 	}
 }
 
-// CanaryFence is the same for a command in a fence, for its fields Path and
-// Argv.
-func CanaryFence(secret, dir, port, inside string) (path string, argv []string) {
-	return "/proc/self/exe", []string{canaryName, secret, dir, port, inside, "fence"}
+// CanaryFence is the same for a command in a fence.
+func CanaryFence(secret, dir, port, inside string) Order {
+	o := CanaryOrder(secret, dir, port, inside)
+	o.Argv[len(o.Argv)-1], o.Hide = "fence", []string{secret}
+	return o
 }
 
 // writes says why a folder cannot be written, when that is for the sandbox. A

@@ -29,6 +29,7 @@ type Holder struct {
 	process *os.Process
 	words   *os.File // what it said on standard error
 	ended   chan struct{}
+	fence   bool // it ends its commands, and the kernel does not
 }
 
 // start is how long a holder may take to be ready, and a command to start.
@@ -41,7 +42,7 @@ func Start(p Policy) (*Holder, error) {
 		return nil, fmt.Errorf("start sandbox: %w", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "sandbox")
-	h := &Holder{control: pair[0], ended: make(chan struct{})}
+	h := &Holder{control: pair[0], ended: make(chan struct{}), fence: p.Fence}
 	err = h.launch(theirs)
 	theirs.Close()
 	if err != nil {
@@ -56,7 +57,8 @@ func Start(p Policy) (*Holder, error) {
 }
 
 // launch executes this program as a holder. The thread that does it lives as
-// long as the holder: the kernel ends the holder with it.
+// long as the holder: where there are namespaces, the kernel ends the holder
+// with it.
 func (h *Holder) launch(theirs *os.File) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -70,6 +72,9 @@ func (h *Holder) launch(theirs *os.File) error {
 	h.words = os.NewFile(uintptr(words), "sandbox")
 	attr := &os.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []*os.File{null, null, h.words, theirs}, Sys: namespaces(),
+	}
+	if h.fence {
+		attr.Sys = &syscall.SysProcAttr{Setpgid: true} // it ends when our end of the socket closes
 	}
 	started := make(chan error)
 	go func() {
@@ -193,7 +198,21 @@ func lastWords(words *os.File, err error) error {
 func (h *Holder) Ended() <-chan struct{} { return h.ended }
 
 // Kill ends the holder and everything in it, and does not wait for it.
-func (h *Holder) Kill() { h.process.Kill() }
+func (h *Holder) Kill() {
+	h.sending.RLock()
+	defer h.sending.RUnlock()
+	if !h.closed {
+		h.kill()
+	}
+}
+
+func (h *Holder) kill() {
+	if h.fence {
+		unix.Shutdown(h.control, unix.SHUT_RDWR)
+		return
+	}
+	h.process.Kill()
+}
 
 // Close ends the holder and everything in it, and waits until it has ended.
 func (h *Holder) Close() error {
@@ -203,7 +222,14 @@ func (h *Holder) Close() error {
 		return nil
 	}
 	h.closed = true
+	h.kill()
 	unix.Close(h.control)
+	if h.fence {
+		select {
+		case <-h.ended:
+		case <-time.After(startTime): // it waits for what cannot be ended
+		}
+	}
 	h.process.Kill()
 	<-h.ended
 	return h.words.Close()

@@ -8,6 +8,7 @@
 // to Go: it follows a list of system calls, forks the program and stays as the
 // first process of the command's own process numbers. When it ends, so does
 // everything the command started; when the holder ends, so do all commands.
+// Where there can be no namespaces, [Policy].Fence does without.
 package confine
 
 import (
@@ -36,6 +37,7 @@ type Policy struct {
 	Tmp    string   // the folder that is /tmp; empty: one in memory, gone with the holder
 	Size   int64    // bytes of each folder in memory; 0: half of the memory
 	Proxy  bool     // there is a listener on the loopback of commands
+	Fence  bool     // there are no namespaces, see fenced_linux.go; only Write and Hide are for that, and Write may name files
 }
 
 // Layer is a folder whose changes are kept in another one, and not seen outside.
@@ -55,6 +57,7 @@ type Order struct {
 	Guard  []Guard  // what it may not change in folders that it may
 	Frozen []string // folders that it may not change at all, with all that is mounted below
 	Closed []string // folders that it may not change, but for what is mounted below
+	Hide   []string // further files of which nothing is seen, in a fence
 	Limits Limits
 }
 

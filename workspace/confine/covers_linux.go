@@ -132,10 +132,7 @@ func (h *holder) renew() (rules int, err error) {
 	if h.facts.Landlock == 0 {
 		return -1, nil
 	}
-	if err := h.makeRules(hide); err != nil {
-		return 0, err
-	}
-	return unix.FcntlInt(uintptr(h.ruleset), unix.F_DUPFD_CLOEXEC, control+1)
+	return h.rules(hide, h.places())
 }
 
 func (h *holder) coverAll(hide []string) error {
@@ -155,18 +152,35 @@ func (h *holder) coverAll(hide []string) error {
 	return nil
 }
 
+// places are those that commands can write where they have a view of their own.
+func (h *holder) places() []string {
+	return append([]string{"/tmp", "/var/tmp", "/dev"}, h.policy.Write...)
+}
+
+// rules gives the rules of Landlock, as the caller's.
+func (h *holder) rules(hide, write []string) (int, error) {
+	if err := h.makeRules(hide, write); err != nil {
+		return 0, err
+	}
+	return unix.FcntlInt(uintptr(h.ruleset), unix.F_DUPFD_CLOEXEC, control+1)
+}
+
 // ruleUses is how many commands use the same rules at most: each adds one.
 const ruleUses = 100
 
 // makeRules makes the rules of Landlock, unless those that are there hold.
-func (h *holder) makeRules(hide []string) error {
-	if h.ruleset >= 0 && h.uses < ruleUses && slices.Equal(hide, h.ruled) && h.sight.holds() {
+func (h *holder) makeRules(hide, write []string) error {
+	from := fmt.Sprintf("%q", hide)
+	for _, path := range write { // a rule is about what is there now
+		what, _ := identify(path)
+		from += fmt.Sprintf("%q %v", path, what)
+	}
+	if h.ruleset >= 0 && h.uses < ruleUses && from == h.ruled && h.sight.holds() {
 		h.uses++
 		return nil
 	}
 	s := visible(hide)
 	s.covers = h.covers
-	write := append([]string{"/tmp", "/var/tmp", "/dev"}, h.policy.Write...)
 	ruleset, err := fence(h.facts.Landlock, s, write)
 	if err != nil {
 		return err
@@ -174,7 +188,7 @@ func (h *holder) makeRules(hide []string) error {
 	if h.ruleset >= 0 {
 		unix.Close(h.ruleset)
 	}
-	h.ruleset, h.uses, h.ruled, h.sight = ruleset, 1, hide, s
+	h.ruleset, h.uses, h.ruled, h.sight = ruleset, 1, from, s
 	return nil
 }
 

@@ -35,8 +35,6 @@ func Helper() {
 	switch os.Args[0] {
 	case holderName:
 		syscall.Exit(hold()) // nothing of what [os.Exit] does before is needed
-	case fencedName:
-		syscall.Exit(becomeFenced())
 	case canaryName:
 		syscall.Exit(sing())
 	}
@@ -51,6 +49,7 @@ type holder struct {
 	null    int
 	filter  []unix.SockFilter
 	wrapped bool // bwrap has made the view, for one command
+	firsts  firsts
 
 	listener []int // for the agent, when there is one
 
@@ -58,7 +57,7 @@ type holder struct {
 	covers  map[string]identity // by the path that each hides
 	ruleset int                 // of Landlock, for what is seen; -1: there are none
 	uses    int                 // of the rules
-	ruled   []string            // what was hidden when they were made
+	ruled   string              // what they were made from, in one text
 	sight   seen                // what they are for
 }
 
@@ -78,6 +77,9 @@ func hold() int {
 		var o Order
 		fds, err := receive(control, &o)
 		if err != nil {
+			if h.policy.Fence {
+				h.endAll()
+			}
 			return 0
 		}
 		go h.serve(o, fds)
@@ -86,6 +88,9 @@ func hold() int {
 
 func (h *holder) open() error {
 	unix.CloseOnExec(control)
+	if h.policy.Fence {
+		return h.openFence()
+	}
 	if os.Getpid() != 1 {
 		return fmt.Errorf("start sandbox: it has no process numbers of its own")
 	}
@@ -155,9 +160,12 @@ func (h *holder) serve(o Order, fds []int) {
 		return
 	}
 	tell := fds[0]
-	r := &running{order: o, tell: os.NewFile(uintptr(tell), "command"), gone: make(chan struct{}), dirs: h.policy.Write, count: !h.facts.PidMax}
-	if r.kill = func() { unix.Kill(r.pid, unix.SIGKILL) }; h.wrapped {
+	r := &running{order: o, tell: os.NewFile(uintptr(tell), "command"), gone: make(chan struct{}), dirs: h.policy.Write, count: !h.facts.PidMax, below: descendants}
+	switch r.kill = func() { unix.Kill(r.pid, unix.SIGKILL) }; {
+	case h.wrapped:
 		r.kill = r.endAll
+	case h.policy.Fence:
+		r.kill, r.below, r.dirs, r.left = r.endAll, family, folders(h.policy.Write), h.left
 	}
 	defer r.tell.Close()
 	err := h.start(r, fds)
@@ -193,7 +201,10 @@ func (h *holder) start(r *running, fds []int) error {
 		}
 		high = append(high, dup)
 	}
-	program, err := programScript(o, high[0], high[2:])
+	if h.policy.Fence {
+		return h.startFenced(r, high)
+	}
+	program, err := programScript(o, high[0], high[2:], nil)
 	if err != nil {
 		return err
 	}
@@ -223,7 +234,10 @@ type running struct {
 	count bool     // processes are counted, not limited by the kernel
 	tell  *os.File
 	gone  chan struct{} // closed when nothing is left
-	kill  func()        // ends all that it started
+
+	kill  func()                        // ends all that it started
+	below func(pid int) []process       // gives what a process started
+	left  func(r *running, killed bool) // see [holder.left]; nil: the kernel sees to it
 }
 
 func (r *running) refuse(err error) {
@@ -237,11 +251,15 @@ func (r *running) refuse(err error) {
 // reap waits for the first process. When it is gone the kernel has ended
 // everything with its process numbers.
 func (r *running) reap() {
+	var status unix.WaitStatus
 	for {
-		_, err := unix.Wait4(r.pid, nil, unix.WALL, nil)
+		_, err := unix.Wait4(r.pid, &status, unix.WALL, nil)
 		if err != unix.EINTR {
 			break
 		}
+	}
+	if r.left != nil {
+		r.left(r, status.Signaled())
 	}
 	close(r.gone)
 }
@@ -270,6 +288,7 @@ func (r *running) listen(orders chan<- byte) {
 // watch waits for the end of the command, and brings it about.
 func (r *running) watch(orders <-chan byte) Result {
 	guard := newWatchdog(r.order.Limits, r.pid, r.dirs, r.count)
+	guard.below = r.below
 	var tick <-chan time.Time
 	if pause := guard.pause(); pause > 0 {
 		tick = time.After(pause)
@@ -293,14 +312,13 @@ func (r *running) watch(orders <-chan byte) Result {
 
 // end asks all processes to end, then ends them, and names them.
 func (r *running) end() []string {
-	left := descendants(r.pid)
+	left := r.below(r.pid)
 	if r.wait(0) {
 		return nil
 	}
 	names := name(left)
 	for _, p := range left {
-		unix.Kill(p.pid, unix.SIGTERM)
-		unix.Kill(p.pid, unix.SIGCONT)
+		p.signal(unix.SIGTERM, unix.SIGCONT)
 	}
 	if r.wait(grace) {
 		return names
@@ -310,7 +328,7 @@ func (r *running) end() []string {
 		return names
 	}
 	survived := map[int]bool{}
-	for _, p := range descendants(r.pid) {
+	for _, p := range r.below(r.pid) {
 		survived[p.pid] = true
 	}
 	for i, p := range left {

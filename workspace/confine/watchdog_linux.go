@@ -21,7 +21,8 @@ type watchdog struct {
 	limits  Limits
 	pid     int
 	dirs    []string
-	count   bool // of processes
+	below   func(pid int) []process // gives what a process started
+	count   bool                    // of processes
 	began   time.Time
 	free    []uint64      // bytes free below each of dirs, as far as they are its own affair
 	enough  int64         // bytes at which it is ended: before the limit
@@ -36,7 +37,7 @@ const look = 100 * time.Millisecond
 const fastest = 4 << 30
 
 func newWatchdog(l Limits, pid int, dirs []string, count bool) *watchdog {
-	w := &watchdog{limits: l, pid: pid, dirs: dirs, count: count && l.Processes > 0, began: time.Now(), between: look}
+	w := &watchdog{limits: l, pid: pid, dirs: dirs, below: descendants, count: count && l.Processes > 0, began: time.Now(), between: look}
 	if l.Disk > 0 {
 		w.enough = l.Disk - min(l.Disk/8, nearly)
 		for _, dir := range dirs {
@@ -80,7 +81,7 @@ func (w *watchdog) look() string {
 	}
 	var memory int64
 	var number int
-	for _, p := range descendants(w.pid) {
+	for _, p := range w.below(w.pid) {
 		memory += ownMemory(p.pid)
 		number += p.threads
 	}
@@ -138,7 +139,7 @@ func (w *watchdog) disk() string {
 // that have ended and were waited for.
 func (w *watchdog) written() int64 {
 	sum := writtenBy(w.pid)
-	for _, p := range descendants(w.pid) {
+	for _, p := range w.below(w.pid) {
 		sum += writtenBy(p.pid)
 	}
 	return sum

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -79,7 +78,7 @@ func (h *holder) openWrapped(what *wrapping) (fds []int, err error) {
 		return nil, fmt.Errorf("open /dev/null: %w", err)
 	}
 	if h.findLandlock(); h.facts.Landlock > 0 {
-		if err := h.makeRules(h.policy.Hide); err != nil {
+		if err := h.makeRules(h.policy.Hide, h.places()); err != nil {
 			return nil, err
 		}
 	}
@@ -176,10 +175,7 @@ func (h *holder) innerScript(o Order) *script {
 // new processes meanwhile. What is left after that ends with us.
 func (r *running) endAll() {
 	for end := time.Now().Add(stuck); time.Now().Before(end); {
-		list := descendants(r.pid)
-		for _, p := range slices.Backward(list) {
-			unix.Kill(p.pid, syscall.SIGKILL)
-		}
+		kill(r.below(r.pid))
 		if r.wait(5 * time.Millisecond) {
 			return
 		}
