@@ -20,14 +20,18 @@ build:
 demo: build
 	@bin/oneloop demo
 
+# Packages are tested in the order they are named: those that take longest come
+# first, so that none of them is left alone at the end.
+LONGEST = ./workspace ./workspace/ordinary ./cmd/oneloop ./examples ./tool ./model/anthropic ./team
+
 test:
 	@.ci/need bash git gcc
 	@.ci/need rg curl python3 bwrap make sqlite3 jq zip unzip || echo 'NOT RUN without these: search against rg, the proxy of the sandbox, some attacks on it, its backend bwrap, some everyday commands'
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(LONGEST) ./...
 
 soak:
 	@.ci/need bash git gcc rg curl python3 bwrap
-	ONELOOP_SOAK=1 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 90m ./...
+	ONELOOP_SOAK=1 CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 90m $(LONGEST) ./...
 
 bench: build
 	@.ci/need bash

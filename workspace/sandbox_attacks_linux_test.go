@@ -95,7 +95,7 @@ func stopsAttacks(t *testing.T, backend string) {
 // in a temporary folder.
 func TestSandboxIsNeededAgainstEveryAttack(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("attacks without a sandbox are run as an ordinary user only: see TestSandboxAsAnOrdinaryUser")
+		t.Skip("attacks without a sandbox are run as an ordinary user only: see package workspace/ordinary")
 	}
 	kit := attackKit(t)
 	for _, a := range attacks(t) {

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -37,40 +36,6 @@ func sandboxAt(t testing.TB, root string, opts workspace.SandboxOptions) *worksp
 		}
 	})
 	return w
-}
-
-// TestSandboxAsAnOrdinaryUser runs the tests of the sandbox once more without
-// the rights of root.
-func TestSandboxAsAnOrdinaryUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("this is an ordinary user already")
-	}
-	const nobody = 65534
-	home, err := os.MkdirTemp("", "oneloop-nobody-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(home)
-	if err := os.Chown(home, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"attack.c", "everyday.md"} { // in a folder that others may not enter
-		source, err := os.ReadFile("testdata/" + name)
-		if err == nil {
-			err = os.WriteFile(home+"/"+name, source, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^TestSandbox", "-test.v", "-test.timeout=5m")
-	cmd.Dir = home
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, "WORKSPACE_TEST_SOURCE=" + home}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	if passed := strings.Count(string(out), "\n--- PASS: TestSandbox"); err != nil || passed < 15 {
-		t.Errorf("%v, %d tests passed:\n%s", err, passed, out)
-	}
 }
 
 func TestSandboxKeepsTheContract(t *testing.T) {
