@@ -9,7 +9,7 @@ type Ask func(ctx context.Context, q Question) (Answer, error)
 
 // Question is what is asked.
 type Question struct {
-	Kind   string   `json:"kind"`             // "tool", "trust", "host", "plan", "choice"
+	Kind   string   `json:"kind"`             // "tool", "trust", "host", "plan", "limit", "choice"
 	Title  string   `json:"title"`            // one line
 	Detail string   `json:"detail,omitempty"` // everything the answer depends on, e.g. the whole command
 	Reason string   `json:"reason,omitempty"` // why it is asked

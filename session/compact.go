@@ -119,10 +119,10 @@ func (t *turn) fit(ctx context.Context) (*oneloop.Request, error) {
 	if full {
 		how.room, how.least = whole(req)*8/10, 0
 	}
-	err = s.shorten(ctx, t.heard, req, how)
+	err = s.shorten(ctx, t.watch, req, how)
 	if held, ok := errors.AsType[*heldError](err); ok {
 		s.fitting.held = size
-		t.heard(oneloop.Notice{Text: fmt.Sprintf("The conversation was not made shorter: %v", held.err)})
+		t.watch(oneloop.Notice{Text: fmt.Sprintf("The conversation was not made shorter: %v", held.err)})
 		return req, nil
 	}
 	if errors.Is(err, ErrNothing) || errors.Is(err, ErrNoCompaction) {
@@ -157,7 +157,7 @@ func (t *turn) shrink(ctx context.Context, req *oneloop.Request, refusal error, 
 	if tries > 0 {
 		how.keep, how.bare = 0, true
 	}
-	err := s.shorten(ctx, t.heard, req, how)
+	err := s.shorten(ctx, t.watch, req, how)
 	switch {
 	case errors.Is(err, ErrNothing), errors.Is(err, ErrNoCompaction):
 		return nil, refusal

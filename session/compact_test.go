@@ -81,7 +81,7 @@ func working(t testing.TB, w *worker, output string) *session.Session {
 		return oneloop.TextResult(output), nil
 	})
 	log.Use(session.Setup{Model: "m", System: []oneloop.Block{text("the system prompt")}, Tools: box.Defs()})
-	return &session.Session{Model: w, Tools: box, Transcript: log}
+	return &session.Session{Model: w, Tools: box, Transcript: log, Repeats: session.Repeats{End: -1}}
 }
 
 func spoken(req *oneloop.Request) string {

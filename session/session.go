@@ -57,6 +57,8 @@ type Session struct {
 	// Window is what the model takes in at once. A conversation that outgrows
 	// it is made shorter if the Transcript can be, as a [Log] can.
 	Window Window
+	// Repeats says what becomes of a turn that goes round in circles.
+	Repeats Repeats
 
 	// AtStart is called before the first turn. An error ends the turn before
 	// anything was kept; the next one calls it again.
@@ -274,28 +276,18 @@ type turn struct {
 	asked    *oneloop.Request                // the newest
 	repairs  int                             // requests that were sent again without what was refused
 	inARow   int                             // of these, since the last reply
-	heard    func(oneloop.Event)             // emit, with what the turn itself listens to
 	full     bool                            // the window is, to its end
 }
 
 func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
-	watch := func(e oneloop.Event) {
-		switch e := e.(type) {
-		case oneloop.RequestSent:
-			t.requests.Add(1)
-		case oneloop.Limited:
-			t.limited.Store(&e)
-		}
-		t.emit(e)
-	}
-	t.heard = watch
+	tools := t.session.Repeats.brake(t.session.Tools)
 	for {
 		if next != nil {
 			if err := t.add(ctx, next); err != nil {
 				return err
 			}
 		}
-		if err := oneloop.Run(ctx, oneloop.ModelFunc(t.answer), t.session.Tools, t, watch); err != nil {
+		if err := oneloop.Run(ctx, oneloop.ModelFunc(t.answer), tools, t, t.watch); err != nil {
 			if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 				return ended(ctx)
 			}
@@ -312,6 +304,17 @@ func (t *turn) run(ctx context.Context, next *oneloop.Message) error {
 }
 
 var errNoMessage = errors.New("the Model broke its contract: Generate returned neither a message nor an error")
+
+// watch is emit for what Run calls.
+func (t *turn) watch(e oneloop.Event) {
+	switch e := e.(type) {
+	case oneloop.RequestSent:
+		t.requests.Add(1)
+	case oneloop.Limited:
+		t.limited.Store(&e)
+	}
+	t.emit(e)
+}
 
 // ask is the session's model, held to its contract.
 func (t *turn) ask(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
@@ -370,8 +373,8 @@ func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
 		if ctx.Err() != nil {
 			return nil, ended(ctx)
 		}
-		if l := t.limited.Load(); l != nil {
-			return nil, &oneloop.LimitError{What: l.What, Limit: l.Limit, Used: l.Used}
+		if err := t.limit(); err != nil {
+			return nil, err
 		}
 		return nil, oneloop.ErrInterrupted
 	case oneloop.StopMaxTokens:
@@ -390,6 +393,8 @@ func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
 	t.goneOn = 0
 	if last.Role == oneloop.Assistant {
 		t.surface(last)
+	} else if err := t.limit(); err != nil { // which is why the results ended the turn
+		return nil, err
 	}
 	if m := t.session.Inbox.take(AtTurnEnd); m != nil {
 		return m, nil
@@ -402,11 +407,20 @@ func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
 		return nil, err
 	}
 	if t.urged++; t.urged > Urgings {
-		return nil, &oneloop.LimitError{What: "repetition", Limit: fmt.Sprint(Urgings), Used: fmt.Sprint(Urgings)}
+		t.watch(oneloop.Limited{What: "repetition", Limit: fmt.Sprint(Urgings), Used: fmt.Sprint(Urgings)})
+		return nil, t.limit()
 	}
 	m := oneloop.NewMessage(oneloop.User, more...)
 	m.Meta.Source = "hook"
 	return m, nil
+}
+
+// limit is the error for a limit that was reached, nil when none was.
+func (t *turn) limit() error {
+	if l := t.limited.Load(); l != nil {
+		return &oneloop.LimitError{What: l.What, Limit: l.Limit, Used: l.Used}
+	}
+	return nil
 }
 
 // surface says what an end leaves out that looks like any other.

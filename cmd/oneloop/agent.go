@@ -163,7 +163,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 		if s.parent == nil {
 			p.heard(log)
 		}
-		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: log}
+		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: log, Repeats: session.Repeats{Ask: a.hooks.Ask(p.ask)}}
 		a.moments(s.parent, made)
 		return made
 	}

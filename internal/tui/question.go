@@ -60,6 +60,8 @@ func (x *Text) question(q oneloop.Question) []styled {
 		yes, no = x.TrustYes, x.TrustNo
 	case "plan":
 		yes, no = x.PlanYes, x.PlanNo
+	case "limit":
+		yes, no = x.LimitYes, x.LimitNo
 	}
 	lines = append(lines, styled{normal, yes}, styled{normal, no})
 	switch {

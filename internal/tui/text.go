@@ -184,7 +184,7 @@ type Text struct {
 	AskNo      string
 	TrustYes   string // in place of AskYes when a folder is trusted
 	TrustNo    string
-	AskTitles  [5]string // of questions that the program asks, as it calls them in English
+	AskTitles  [6]string // of questions that the program asks, as it calls them in English
 	AskTool    string    // tool
 	AskIn      string    // what confines it
 	Isolations [8]string // in the order of isolations
@@ -193,6 +193,8 @@ type Text struct {
 	AskSession string    // rule
 	PlanYes    string    // in place of AskYes and AskNo when a plan is shown
 	PlanNo     string
+	LimitYes   string // the same where a limit is reached
+	LimitNo    string
 	AskAgain   string
 	AskAgainA  string
 	AskReason  string // reason
