@@ -18,14 +18,18 @@ import (
 
 // A program that is stopped at a file says what the kernel told it, "Device or
 // resource busy", and not that it was the sandbox. Once a command has failed,
-// the end of what it printed is searched for such words beside the name of
-// something that it may not change, and a note tells why that is.
+// or git has gone on without its settings, the end of what it printed is
+// searched for such words beside the name of something that it may not change,
+// and a note tells why that is.
 
 const (
 	// stopWindow is how many bytes of the end of an output are searched.
 	stopWindow = 16 << 10
 	// stopNotes is how many files are explained.
 	stopNotes = 3
+	// goesOn begins a line of git's that need not be the end: a branch is made,
+	// removed or pushed all the same, and what is to be kept of it is not.
+	goesOn = "error: could not write config file "
 )
 
 // tailed passes an output on and remembers its end.
@@ -77,13 +81,16 @@ func (s *stops) watch(w io.Writer) io.Writer {
 	return s.out
 }
 
-// explain says what stopped a command that has failed. It is called before
-// stand-ins are removed.
+// explain says what stopped a command. It is called before stand-ins are
+// removed.
 func (s *stops) explain(exit Exit) (notes []string) {
-	if exit.Code <= 0 || s.out == nil {
+	if exit.Code < 0 || s.out == nil {
 		return nil
 	}
 	for _, line := range s.out.lines() {
+		if exit.Code == 0 && !strings.HasPrefix(line, goesOn) {
+			continue
+		}
 		note := s.stopped(line)
 		if note != "" && !slices.Contains(notes, note) {
 			notes = append(notes, note)

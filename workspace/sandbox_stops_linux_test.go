@@ -44,8 +44,16 @@ func explainsWhatStoppedACommand(t *testing.T, backend string) {
 	if out, exit := bash(t, w, 10*time.Second, "rm .envrc .vscode .idea .mcp.json .oneloop .git/config"); exit.Code == 0 || len(exit.Notes) != 3 {
 		t.Errorf("of many: %+v %s", exit, out)
 	}
+	for _, c := range []string{
+		"git branch -q one && git branch -q two && git branch -u one two && git branch -d one",
+		"git init -q --bare there && git push -q -u ./there HEAD:refs/heads/x",
+	} {
+		if out, exit := bash(t, w, 10*time.Second, c); exit.Code != 0 || len(exit.Notes) != 1 || !strings.Contains(exit.Notes[0], root+"/.git/config") {
+			t.Errorf("%s: %+v\n%s", c, exit, out)
+		}
+	}
 	for _, quiet := range []string{
-		"echo 'touch: /etc/x: Read-only file system'", "git config user.name x; true",
+		"echo 'touch: /etc/x: Read-only file system'", "echo x > .envrc; true",
 		"echo there; exit 3", "cat missing", "mkdir sub", "echo 'open x: read-only file system'; false", "echo 'Permission denied: main.go'; false", "echo 'main.go: File exists'; false",
 		"mkdir gone && cd gone && mkdir ../sub",
 	} {
