@@ -22,7 +22,9 @@ func build(t *testing.T, dir, pkg string, env ...string) string {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	cmd := exec.Command("go", "build", "-o", program, pkg)
+	// Without paths what is compiled does not depend on where the repository
+	// is, and is shared with the other tests that build programs.
+	cmd := exec.Command("go", "build", "-trimpath", "-o", program, pkg)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -222,7 +224,8 @@ func TestTheReadmesCommandsMakeAProgramOutsideOfTheRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{
-		"CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off",
+		"CGO_ENABLED": "0", "GOWORK": "off",
+		"GOFLAGS": "-trimpath", // as in build
 		// What the program needs this module has already. A reader's go command
 		// would look at the checksum database; a test asks nobody.
 		"GOPROXY": "off", "GOSUMDB": "off",
