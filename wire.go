@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -129,25 +130,23 @@ func DecodeBlock(data json.RawMessage) (Block, error) {
 			Data      string `json:"data"`
 		} `json:"source"`
 	}
-	var kind struct {
-		Type string `json:"type"`
+	w := Wire{Raw: data}
+	if err := json.Unmarshal(data, &b); err != nil {
+		// None at all, or of a type that has another shape.
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(data, &kind); err != nil {
+			return nil, fmt.Errorf("read block: %w", err)
+		}
+		if kind.Type != "" {
+			return &Opaque{Wire: w, Type: kind.Type}, nil
+		}
 	}
-	if err := json.Unmarshal(data, &kind); err != nil {
-		return nil, fmt.Errorf("read block: %w", err)
-	}
-	if kind.Type == "" {
+	if b.Type == "" {
 		return nil, errors.New("read block: it has no type")
 	}
-	w := Wire{Raw: data}
-	opaque := &Opaque{Wire: w, Type: kind.Type}
-	switch kind.Type {
-	case "text", "thinking", "tool_use", "tool_result", "image", "document":
-	default:
-		return opaque, nil
-	}
-	if err := json.Unmarshal(data, &b); err != nil {
-		return opaque, nil // a known type in a shape we do not know
-	}
+	opaque := &Opaque{Wire: w, Type: b.Type}
 	switch b.Type {
 	case "text":
 		return &Text{Wire: w, Text: b.Text}, nil
@@ -161,6 +160,9 @@ func DecodeBlock(data json.RawMessage) (Block, error) {
 			return opaque, nil
 		}
 		return &ToolResult{Wire: w, ID: b.ToolUseID, Content: content, IsError: b.IsError}, nil
+	case "image", "document":
+	default:
+		return opaque, nil
 	}
 	if b.Source.Type != "base64" {
 		return opaque, nil
@@ -183,12 +185,11 @@ func decodeContent(data json.RawMessage) ([]Block, error) {
 		err := json.Unmarshal(data, &s)
 		return []Block{&Text{Text: s}}, err
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, err
+	if data[0] != '[' {
+		return nil, errors.New("the content is neither a text nor a list")
 	}
-	blocks := make([]Block, 0, len(list))
-	for _, raw := range list {
+	var blocks []Block
+	for raw := range elements(data) {
 		b, err := DecodeBlock(raw)
 		if err != nil {
 			return nil, err
@@ -196,6 +197,37 @@ func decodeContent(data json.RawMessage) ([]Block, error) {
 		blocks = append(blocks, b)
 	}
 	return blocks, nil
+}
+
+// elements yields the elements of a JSON array that is known to be valid, where
+// they stand. It is worth its lines when a long conversation is opened again:
+// encoding/json would read every element twice more, and copy it.
+func elements(array []byte) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		depth, from, quoted := 0, 1, false
+		for i := 0; i < len(array); i++ {
+			switch c := array[i]; {
+			case quoted && c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case quoted:
+			case c == '[' || c == '{':
+				depth++
+			case c == ']' || c == '}':
+				depth--
+			}
+			if quoted || depth > 1 || array[i] != ',' && depth > 0 {
+				continue
+			}
+			if e := bytes.TrimSpace(array[from:i]); len(e) > 0 && !yield(e[:len(e):len(e)]) {
+				return
+			}
+			if from = i + 1; depth == 0 {
+				return
+			}
+		}
+	}
 }
 
 // brokenCall is a call that cannot be run. A block is kept as the wire has it,

@@ -219,3 +219,31 @@ func FuzzCheckObject(f *testing.F) {
 		}
 	})
 }
+
+// FuzzElements compares the elements of an array with those encoding/json sees.
+func FuzzElements(f *testing.F) {
+	for _, s := range []string{`[]`, ` [ ] `, `[1]`, `[ {"a":[1,2,{"b":"],}\\"}]} , "x,]\"[" ,null,[[],[]] ]`, `["\\",{"\\\"":1}]`} {
+		f.Add([]byte(`{"role":"user","content":` + s + `}`))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var whole struct {
+			Content json.RawMessage `json:"content"`
+		}
+		var list []json.RawMessage
+		if json.Unmarshal(data, &whole) != nil || len(whole.Content) == 0 || whole.Content[0] != '[' || json.Unmarshal(whole.Content, &list) != nil {
+			return
+		}
+		var got []json.RawMessage
+		for e := range oneloop.Elements(whole.Content) {
+			got = append(got, e)
+		}
+		if len(got) != len(list) {
+			t.Fatalf("%d elements of %s, want %d", len(got), whole.Content, len(list))
+		}
+		for i := range list {
+			if string(got[i]) != string(list[i]) {
+				t.Fatalf("element %d is %s, want %s", i, got[i], list[i])
+			}
+		}
+	})
+}

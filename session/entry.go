@@ -57,6 +57,8 @@ type entry struct {
 	at   time.Time
 	kind string
 	data json.RawMessage // an object
+
+	message *oneloop.Message // of a message that was read
 }
 
 // appendLine appends e as a line. Line breaks in the data, which are white
@@ -82,11 +84,12 @@ func (e entry) appendLine(dst []byte) []byte {
 // parse reads a line. It does not look into the data, but for its being valid
 // JSON. The data shares the line's memory.
 func parse(line []byte) (e entry, ok bool) {
-	if !json.Valid(line) {
-		return e, false
-	}
 	if e, ok := parseOurs(line); ok {
-		return e, true
+		if e.kind == kindMessage { // reading it tells whether it is valid
+			e.message = new(oneloop.Message)
+			return e, e.message.UnmarshalJSON(e.data) == nil
+		}
+		return e, json.Valid(line)
 	}
 	// Somebody else wrote it, or wrote it anew.
 	var v struct {
@@ -98,10 +101,15 @@ func parse(line []byte) (e entry, ok bool) {
 	if err := json.Unmarshal(line, &v); err != nil || v.N < 1 || v.Kind == "" || len(v.Data) == 0 || v.Data[0] != '{' {
 		return e, false
 	}
-	return entry{v.N, v.At, v.Kind, v.Data}, true
+	e = entry{n: v.N, at: v.At, kind: v.Kind, data: v.Data}
+	if e.kind == kindMessage {
+		e.message = new(oneloop.Message)
+		return e, e.message.UnmarshalJSON(e.data) == nil
+	}
+	return e, true
 }
 
-// parseOurs reads a valid line that is as appendLine writes it, without
+// parseOurs reads a line that is as appendLine writes it, without
 // looking at its data again.
 func parseOurs(line []byte) (e entry, ok bool) {
 	rest, ok1 := bytes.CutPrefix(line, []byte(`{"n":`))

@@ -432,7 +432,7 @@ func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error)
 			if err != nil {
 				return err
 			}
-			return do(entry{e.n, e.at, kindHead, data})
+			return do(entry{n: e.n, at: e.at, kind: kindHead, data: data})
 		}
 		f, err := os.Open(logPath(dir, parent.ID))
 		if err != nil {
@@ -447,7 +447,7 @@ func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error)
 		if err != nil {
 			return err
 		}
-		return do(entry{e.n, e.at, string(oneloop.KindNotice), data})
+		return do(entry{n: e.n, at: e.at, kind: string(oneloop.KindNotice), data: data})
 	})
 	return append(above, damage...), err
 }

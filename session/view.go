@@ -59,11 +59,7 @@ func (v *view) take(e entry) error {
 	v.last = e.at
 	switch e.kind {
 	case kindMessage:
-		m := new(oneloop.Message)
-		if err := m.UnmarshalJSON(e.data); err != nil {
-			return err
-		}
-		v.message(e, m)
+		v.message(e, e.message)
 	case kindSetup:
 		s, err := decodeSetup(e.data)
 		if err != nil {
