@@ -161,7 +161,7 @@ func TestBashHoldsAConversationAndRunsCommands(t *testing.T) {
 	out, _, got := r.against(t,
 		script.Say(script.Tool("t1", "Bash", `{"command":"echo hello > hello.txt"}`)),
 		script.Say(script.Text("Made.")),
-		script.Say(script.Tool("t2", "Bash", `{"command":"cat hello.txt"}`), script.Tool("t3", "Bash", `{"command":"rm -rf /"}`)),
+		script.Say(script.Tool("t2", "Bash", `{"command":"cat hello.txt"}`), script.Tool("t3", "Bash", `{"command":"mkfs ./no-such-disk"}`)),
 		script.Say(script.Text("It says hello.")),
 	)
 	for _, want := range []string{`$ {"command":"cat hello.txt"}` + "\nhello\n", "Made.\n> ", "It says hello.\n> "} {
@@ -179,8 +179,9 @@ func TestBashHoldsAConversationAndRunsCommands(t *testing.T) {
 	if err != nil || !strings.Contains(got[0].SystemText(), real) {
 		t.Errorf("the system prompt is %q, want %s in it", got[0].SystemText(), real)
 	}
-	if c := result(t, got[3], "t3"); !c.IsError {
-		t.Errorf("a command that removes everything was answered with %q", c.FullText())
+	// On the danger list, and harmless where that fails.
+	if c := result(t, got[3], "t3"); !c.IsError || !strings.Contains(c.FullText(), "mkfs") || strings.Contains(c.FullText(), "exit code") {
+		t.Errorf("a command of the danger list was answered with %q", c.FullText())
 	}
 }
 
