@@ -137,7 +137,7 @@ func (j *judge) runs(name string, args []string, c context) bool {
 			src := quoted(args[1]) + ` "$@"`
 			if stmts, err := parse(src); err == nil && len(stmts) == 1 && !strings.ContainsAny(args[1], unknown+fetched+process+every) {
 				for _, n := range args[2:] {
-					c.st.define(n, &function{body: stmts[0], src: src})
+					c.st.define(n, &function{body: stmts[0], src: src, path: true})
 				}
 			} else {
 				j.report(c, Ask, RuleUnclear, Because("renames-program", "it gives a program another name"))

@@ -32,6 +32,8 @@ compgen -C 'rm -rf /'
 compgen -W '$(rm -rf /)'
 jobs -x rm -rf /
 hash -p /bin/rm foo; foo -rf /
+hash -p /bin/rm foo; command foo -rf /
+hash -p /bin/rm foo; exec foo -rf /
 git submodule foreach 'rm -rf /'
 git submodule --quiet foreach --recursive rm -rf /
 git bisect run rm -rf /
@@ -84,6 +86,8 @@ mapfile -t lines < f
 compgen -c git
 hash -r
 hash -p /usr/bin/git foo; foo status
+hash -p /usr/bin/git foo; command foo status
+hash -p /bin/rm foo; env foo -rf /
 jobs -l
 git submodule foreach git pull
 git submodule foreach --recursive 'git status || :'

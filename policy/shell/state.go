@@ -84,6 +84,7 @@ type function struct {
 	body  *syntax.Stmt
 	src   string
 	maybe bool // defined on some ways only
+	path  bool // hash -p made it: the name stands for a program
 }
 
 const maxTextsOfVar = 32

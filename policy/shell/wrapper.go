@@ -73,7 +73,9 @@ func (j *judge) wrapped(w wrapping, args []string, c context) (ok, bad *state) {
 		return before, before
 	}
 	c.st.own()
-	delete(c.st.funcs, rest[0]) // not the function of that name
+	if f := c.st.funcs[rest[0]]; f == nil || !f.path || w.special != "command" && w.special != "exec" {
+		delete(c.st.funcs, rest[0]) // not the function of that name
+	}
 	ok, bad = j.run(rest, c)
 	if w.special == "builtin" || w.special == "command" { // may be cd or set
 		if f, was := before.funcs[rest[0]]; was {
