@@ -189,8 +189,8 @@ func (j judge) path(name string, write, sure bool, bare func(Rule) bool) finding
 		case bare != nil && bare(r):
 		case r.tool != tool || r.path == nil:
 			continue
-		case r.path.match(name), !write && r.Tier > shell.Allow && r.path.whole(name):
-		case r.Tier > shell.Allow && strings.ContainsAny(name, "*?[") && (r.path.perhaps(name) || !write && r.path.perhaps(name+"/x")):
+		case r.path.match(name), r.Tier > shell.Allow && r.path.whole(name):
+		case r.Tier > shell.Allow && strings.ContainsAny(name, "*?[") && (r.path.perhaps(name) || r.path.perhaps(name+"/x")):
 			f := ruled(r, shell.Because("maybe-named-file", "it may be a file that a rule names"))
 			f.tier, f.firm = shell.Ask, r.Tier == shell.Deny
 			return f

@@ -21,9 +21,23 @@ func TestACommandDoesNotReadWhatADenyRuleKeepsFromBeingRead(t *testing.T) {
 	for command, want := range map[string]string{
 		"cat sec/key.txt": "deny", "exec 3< sec/key.txt; cat <&3": "deny", "exec 3< sec/key.txt; echo $x": "deny", "cat /dev/fd/3 3< sec/key.txt $y": "deny", "cat 3<> sec/key.txt <&3": "deny",
 		"rg TOP sec": "deny", "grep -r TOP sec/": "deny", "find sec -exec cat {} +": "deny", "git diff sec/key.txt": "deny", "git log -p sec/key.txt": "deny", "git show HEAD:sec/key.txt": "deny",
-		"git log -p -- sec": "deny", "git -C sec show HEAD:./key.txt": "deny", "git grep TOP -- sec": "deny", "ls sec": "deny", "cat x.pem": "deny", "git show HEAD:x.pem": "deny", "cp -r sec other": "deny",
+		"git log -p -- sec": "deny", "git -C sec show HEAD:./key.txt": "deny", "git -C open show HEAD:sec/key.txt": "deny", "cd open && git cat-file -p HEAD:sec/key.txt": "deny", "git -C open diff -- ../sec/key.txt": "deny", "git -C open diff -- ':(top)sec'": "deny", "git grep TOP -- sec": "deny", "ls sec": "deny", "cat x.pem": "deny", "git show HEAD:x.pem": "deny", "cp -r sec other": "deny",
 		"mv sec other": "deny", "cd sec && cat key.txt": "deny", "git blame sec/key.txt": "deny", "sed -i p sec/key.txt": "deny", "tar cf - sec": "deny", "rg TOP s*": "ask", "cat s*/key.txt": "ask",
-		"rg TOP": "allow", "rg TOP open": "allow", "cat open/a": "allow", "git diff open": "allow", "git log -p": "allow", "git show HEAD:open/a": "allow", "ls": "allow",
+		"rg TOP": "allow", "rg TOP open": "allow", "cat open/a": "allow", "git diff open": "allow", "git log -p": "allow", "git show HEAD:open/a": "allow", "git -C open show HEAD:./sec/key.txt": "allow", "git -C open diff -- a": "allow", "ls": "allow",
+	} {
+		if got := policy.ExplainCommand(o, command); got.Decision != want {
+			t.Errorf("%s: %+v, want %s", command, got, want)
+		}
+	}
+}
+
+func TestACommandDoesNotWriteIntoAFolderThatADenyRuleKeeps(t *testing.T) {
+	dir := folder(t, "kept/a", "open/a")
+	o := with(t, dir, "deny Edit(kept/**)", "allow Bash")
+	for command, want := range map[string]string{
+		"echo x > kept/a": "deny", "tee kept/b < open/a": "deny", "cp open/a kept": "deny", "cp open/a kept/": "deny", "cp -t kept open/a": "deny", "mv open/a ./kept/b": "deny", "cd kept && cp ../open/a .": "deny",
+		"mv kept other": "deny", "rm kept/a": "deny", "touch kept/b": "deny", "mkdir kept/sub": "deny", "sed -i s/a/b/ kept/a": "deny", "cp open/a $X": "allow", "cp open/a ke*": "ask",
+		"cp kept/a open": "allow", "cat kept/a": "allow", "touch open/b": "allow", "rm open/*": "allow", "mkdir other": "allow",
 	} {
 		if got := policy.ExplainCommand(o, command); got.Decision != want {
 			t.Errorf("%s: %+v, want %s", command, got, want)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -124,6 +125,17 @@ func (p *parts) history(args []string, c context) {
 		}
 		p.touch(name, c, false)
 	}
+	tracked := func(name string) { // from the top of the repository, which is here or above
+		if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") {
+			touch(name)
+			return
+		}
+		for _, at := range c.st.dirs {
+			for at = path.Clean(under(at, dir)); at != "/"; at = path.Dir(at) {
+				p.touch(at+"/"+name, c, false)
+			}
+		}
+	}
 	for _, a := range args[1:] {
 		if i := strings.LastIndexByte(a, ':'); i >= 0 && i+1 < len(a) { // HEAD:file, -L1,5:file, :(top)file, :/file
 			rest := a[i+1:]
@@ -132,7 +144,11 @@ func (p *parts) history(args []string, c context) {
 					rest = after
 				}
 			}
-			touch(strings.TrimPrefix(rest, "/"))
+			if rest = strings.TrimPrefix(rest, "/"); a[0] == '-' {
+				touch(rest)
+			} else {
+				tracked(rest)
+			}
 		}
 		if a != "" && a[0] != '-' && a[0] != ':' {
 			touch(a)
@@ -155,12 +171,19 @@ func byScript(argv []string) bool {
 // copies notes what cp and its like read and write.
 func (p *parts) copies(args []string, c context) {
 	var files []string
-	for _, a := range args {
-		if len(a) < 2 || a[0] != '-' {
+	to := ""
+	for i, a := range args {
+		switch dir, long := strings.CutPrefix(a, "--target-directory="); {
+		case long:
+			to = dir
+		case a == "-t" || a == "--target-directory":
+			to = strings.Join(args[i+1:min(i+2, len(args))], "")
+		case len(a) < 2 || a[0] != '-':
 			files = append(files, a)
 		}
 	}
+	p.touch(to, c, true)
 	for i, f := range files {
-		p.touch(f, c, i == len(files)-1)
+		p.touch(f, c, to == "" && i == len(files)-1)
 	}
 }
