@@ -24,6 +24,7 @@ const (
 	kindRewind  = "rewind"  // what follows the entry it names is no longer part of the conversation
 	kindCompact = "compact" // a summary takes the place of what came before
 	kindRedact  = "redact"  // a block is sent otherwise than it is kept
+	kindQueue   = "queue"   // what waits to be said to the agent at work, newest last
 	kindInfo    = "info"    // what lists of sessions show, newest last
 )
 
@@ -227,6 +228,16 @@ type redacted struct {
 	Inner int             `json:"inner"`          // its index in a tool result; -1: the block itself
 	With  json.RawMessage `json:"with,omitempty"` // the block instead; none: it is left out
 	Why   string          `json:"why,omitempty"`
+}
+
+// queued is all that waits in an inbox.
+type queued struct {
+	Items []queuedItem `json:"items"`
+}
+
+type queuedItem struct {
+	When   When              `json:"when,omitempty"`
+	Blocks []json.RawMessage `json:"blocks"`
 }
 
 // Info is what a list of sessions shows of one.

@@ -164,8 +164,8 @@ func foldParent(dir string, p Place, v *view) error {
 	defer f.Close()
 	var n int64
 	_, _, _, err = fold(dir, f, p.N, v, &n)
-	v.keep = true                                                         // the one who called still needs it
-	v.info.Name, v.before, v.spent = "", oneloop.Spend{}, oneloop.Spend{} // those are not the fork's
+	v.keep = true                                                                       // the one who called still needs it
+	v.info.Name, v.before, v.spent, v.queue = "", oneloop.Spend{}, oneloop.Spend{}, nil // those are not the fork's
 	return err
 }
 

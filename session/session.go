@@ -64,8 +64,9 @@ type Session struct {
 	// anything was kept; the next one calls it again.
 	AtStart func(ctx context.Context) error
 	// BeforePrompt is called with what is about to be added to the
-	// transcript. It may add blocks. An error ends the turn before anything
-	// was kept.
+	// transcript, also from the Inbox. It may add blocks. An error ends the turn
+	// before anything was kept; what came from the Inbox during a turn is left
+	// out then, and the turn goes on.
 	BeforePrompt func(ctx context.Context, prompt *oneloop.Message) error
 	// AtStop is called when the model is done and nothing waits in the inbox,
 	// with the model's last message. What it returns is added as a user
@@ -100,6 +101,8 @@ type Session struct {
 // A turn is taken once: a second range yields [ErrSpent] alone. Turns of one
 // session do not overlap: while one runs, another yields [ErrBusy] alone.
 //
+// Without blocks, the turn says what waits in the Inbox.
+//
 // Blocks that are those of the turn before, which got no answer, are not said
 // twice: the turn is that one's second try.
 //
@@ -131,10 +134,17 @@ func (s *Session) Turn(ctx context.Context, emit func(oneloop.Event), blocks ...
 		return ended(ctx)
 	}
 	prompt := oneloop.NewMessage(oneloop.User, said(blocks)...)
+	waited := len(prompt.Blocks) == 0
+	if waited {
+		prompt.Blocks = s.Inbox.speak()
+	}
 	if len(prompt.Blocks) == 0 {
 		return ErrBlank
 	}
 	if err := s.begin(ctx, prompt); err != nil {
+		if waited {
+			s.Inbox.back()
+		}
 		return err
 	}
 	emit = s.keeping(oneloop.Sink(emit))
@@ -202,6 +212,9 @@ func (s *Session) begin(ctx context.Context, prompt *oneloop.Message) error {
 		}
 	}
 	s.started = true
+	if q, ok := s.Transcript.(interface{ queue([]Waiting) }); ok {
+		s.Inbox.bind(q.queue)
+	}
 	if s.BeforePrompt == nil {
 		return nil
 	}
@@ -332,7 +345,7 @@ func (t *turn) Request(ctx context.Context) (*oneloop.Request, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if m := t.session.Inbox.take(BeforeModel); m != nil {
+	if m := t.steer(ctx, BeforeModel); m != nil {
 		if err := t.add(ctx, m); err != nil {
 			return nil, err
 		}
@@ -340,12 +353,30 @@ func (t *turn) Request(ctx context.Context) (*oneloop.Request, error) {
 	return t.fit(ctx)
 }
 
+// steer is what came in for the model, nil when nothing did. What a hook does
+// not let through is left out, and said.
+func (t *turn) steer(ctx context.Context, when When) *oneloop.Message {
+	said, notes := t.session.Inbox.take(when)
+	m := oneloop.NewMessage(oneloop.User, said...)
+	m.Meta.Source = fromInbox
+	if len(said) > 0 && t.session.BeforePrompt != nil {
+		if err := t.session.BeforePrompt(ctx, m); err != nil {
+			t.emit(oneloop.Notice{Text: fmt.Sprintf("%q was not sent: %v", lines(said), err)})
+			m.Blocks = nil
+		}
+	}
+	if m.Blocks = append(m.Blocks, notes...); len(m.Blocks) == 0 {
+		return nil
+	}
+	return m
+}
+
 // add appends a message that does not come from Run. What was taken from the
 // inbox goes back there when it could not be kept.
 func (t *turn) add(ctx context.Context, m *oneloop.Message) error {
 	err := t.Append(context.WithoutCancel(ctx), m)
 	if err != nil && m.Meta.Source == fromInbox {
-		t.session.Inbox.back(m)
+		t.session.Inbox.back()
 	}
 	return err
 }
@@ -396,7 +427,7 @@ func (t *turn) next(ctx context.Context) (*oneloop.Message, error) {
 	} else if err := t.limit(); err != nil { // which is why the results ended the turn
 		return nil, err
 	}
-	if m := t.session.Inbox.take(AtTurnEnd); m != nil {
+	if m := t.steer(ctx, AtTurnEnd); m != nil {
 		return m, nil
 	}
 	if t.session.AtStop == nil || last.Role != oneloop.Assistant {

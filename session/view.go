@@ -25,7 +25,8 @@ type view struct {
 	before  oneloop.Spend // of the runs before that
 	last    time.Time     // of the newest entry
 	prompts []Prompt
-	holes   bool // entries are missing in it
+	queue   []queuedItem // what waits to be said
+	holes   bool         // entries are missing in it
 }
 
 // snapshot is the view as it was when the entry n was made.
@@ -80,6 +81,8 @@ func (v *view) take(e entry) error {
 		return decoded(e.data, func(c compacted) { v.compact(e.n, c) })
 	case kindRedact:
 		return decodedErr(e.data, v.redact)
+	case kindQueue:
+		return decoded(e.data, func(q queued) { v.queue = q.Items })
 	case kindInfo:
 		return decoded(e.data, func(i Info) { v.info = i })
 	case string(oneloop.KindSpend):
@@ -132,15 +135,26 @@ func (v *view) account(i *Info) {
 }
 
 func (v *view) message(e entry, m *oneloop.Message) {
-	if m.Role == oneloop.User && m.Meta.Source == "" && len(results(m)) == 0 {
-		v.prompts = append(v.prompts, Prompt{e.n, e.at, m.Text()})
+	if v.spoken(m) {
+		v.prompts = append(v.prompts, Prompt{e.n, e.at, lines(m.Blocks)})
 	}
+	v.said(m)
 	for _, r := range results(m) {
 		delete(v.running, r.ID)
 	}
 	if m.Sendable() {
 		v.at, v.msgs = append(v.at, e.n), append(v.msgs, m)
 	}
+}
+
+// spoken reports whether m is a prompt: the user spoke, and not into the middle
+// of the work.
+func (v *view) spoken(m *oneloop.Message) bool {
+	if m.Role != oneloop.User || len(results(m)) > 0 {
+		return false
+	}
+	return m.Meta.Source == "" ||
+		m.Meta.Source == fromInbox && len(v.msgs) > 0 && v.msgs[len(v.msgs)-1].Role == oneloop.Assistant
 }
 
 func results(m *oneloop.Message) (found []*oneloop.ToolResult) {
