@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // style is how a piece of output looks where colours are allowed.
@@ -67,11 +68,37 @@ type screen struct {
 	color         bool
 	reflow        reflow
 
+	// cells tells the terminal's width now; nil: it is width. Where it is not,
+	// the terminal has moved what was drawn, and goes on doing so while somebody
+	// pulls at it: nothing is written before it has kept a width for settle.
+	cells  func() int
+	settle time.Duration
+	since  time.Time // when the width changed last; zero: it is settled
+	later  []func()  // what is written then
+
 	buf   bytes.Buffer
 	line  []byte // what stands in the current row of the output
 	col   int    // its cells; equal to width when the next one wraps
 	drawn bool
 	live  view
+}
+
+// moving reports whether nothing may be written now.
+func (s *screen) moving() bool {
+	if s.since.IsZero() && s.drawn && s.cells != nil && s.cells() != s.width {
+		s.since = time.Now()
+	}
+	return !s.since.IsZero()
+}
+
+// rest writes, in the size the terminal has now, what had to wait.
+func (s *screen) rest(width, height int) {
+	later := s.later
+	s.since, s.later = time.Time{}, nil
+	s.resize(width, height)
+	for _, do := range later {
+		do()
+	}
 }
 
 // flush writes what was collected.
@@ -131,6 +158,10 @@ func (s *screen) draw(v view) {
 }
 
 func (s *screen) fresh() {
+	if s.moving() {
+		s.later = append(s.later, s.fresh)
+		return
+	}
 	if s.col > 0 {
 		s.erase()
 		s.newline()
@@ -143,6 +174,10 @@ func (s *screen) newline() {
 }
 
 func (s *screen) put(st style, how sight, text string) {
+	if s.moving() {
+		s.later = append(s.later, func() { s.put(st, how, text) })
+		return
+	}
 	s.erase()
 	on, off := "", ""
 	if s.color && st != normal {

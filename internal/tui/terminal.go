@@ -26,6 +26,12 @@ const (
 	// quiet is how long no key must come before a question is shown, so that
 	// a key pressed twice at one question is no answer to the next.
 	quiet = 150 * time.Millisecond
+	// settled is how long a terminal must have kept its width before it is
+	// taken over: whoever pulls at a window changes it many times a second, and
+	// what is written for one width arrives in another. tmux lets up to 250 ms
+	// pass between what it does and what it tells of it.
+	settled     = 50 * time.Millisecond
+	settledTmux = 300 * time.Millisecond
 	// stray is how long after an answer a second one may be the same key
 	// pressed too often: it is not sent as a prompt before Enter comes again.
 	stray = time.Second
@@ -80,7 +86,14 @@ func NewTerminal(o Options) (*Terminal, error) {
 		signal.Stop(signals)
 		return nil, fmt.Errorf("open the terminal: %w", errors.Join(err, t.undo(), t.src.close()))
 	}
-	t.screen = screen{out: t.o.Out, color: Color(t.o.Out, t.o.Env), reflow: reflowOf(t.o.Env)}
+	t.screen = screen{out: t.o.Out, color: Color(t.o.Out, t.o.Env), reflow: reflowOf(t.o.Env), settle: settled}
+	if t.o.Env("TMUX") != "" {
+		t.screen.settle = settledTmux
+	}
+	t.screen.cells = func() int {
+		w, _ := t.size()
+		return w
+	}
 	t.resize()
 	t.desk.refresh = t.refresh
 	t.render = renderer{on: &t.screen, words: t.words}
@@ -98,18 +111,35 @@ func NewTerminal(o Options) (*Terminal, error) {
 	return t, nil
 }
 
-// resize takes over the terminal's size.
-func (t *Terminal) resize() {
+// size is the terminal's now.
+func (t *Terminal) size() (width, height int) {
 	w, h, err := term.GetSize(int(t.o.Out.Fd()))
 	if err != nil || w <= 0 || h <= 0 {
-		w, h = 80, 24
+		return 80, 24
 	}
-	t.screen.resize(w, h)
+	return w, h
+}
+
+// resize takes over the terminal's size.
+func (t *Terminal) resize() { t.screen.rest(t.size()) }
+
+// settle takes it over once nobody pulls at the terminal any more.
+func (t *Terminal) settle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.screen.since.IsZero() && time.Since(t.screen.since) >= t.screen.settle {
+		t.resize()
+		t.refresh()
+	}
 }
 
 // refresh draws the line that is typed and writes everything out.
 func (t *Terminal) refresh() {
 	if t.closed || t.away {
+		return
+	}
+	if t.screen.moving() {
+		t.rouse() // to wait for the end of it
 		return
 	}
 	e, m := &t.input, promptMark
@@ -203,6 +233,7 @@ func (t *Terminal) read() {
 		if n == 0 && !d.waiting() {
 			t.put()
 			t.beat()
+			t.settle()
 		}
 	}
 }
@@ -212,6 +243,8 @@ func (t *Terminal) patience() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
+	case !t.screen.since.IsZero():
+		return max(0, t.screen.settle-time.Since(t.screen.since))
 	case t.next != nil:
 		return max(0, quiet-time.Since(t.typed))
 	case t.stop == nil || t.ask != nil:
@@ -260,6 +293,7 @@ func (t *Terminal) key(k key) {
 			t.leave()
 		}
 	case keyClear:
+		t.resize()
 		t.screen.buf.WriteString("\x1b[H\x1b[2J")
 		t.screen.line, t.screen.col, t.screen.drawn = t.screen.line[:0], 0, false
 	default:
@@ -432,6 +466,7 @@ func (t *Terminal) giveBack() (done bool, err error) {
 	if strings.TrimSpace(t.input.text) != "" {
 		err = t.recall.add(t.input.text) // what was begun is there again the next time
 	}
+	t.resize()
 	t.screen.erase()
 	t.screen.fresh()
 	return true, err
@@ -455,11 +490,16 @@ func (t *Terminal) signal(s os.Signal) {
 	case signalInterrupt:
 		t.interrupt(keyInterrupt)
 	case signalResize:
-		t.resize()
+		if w, _ := t.size(); !t.screen.drawn || w == t.screen.width && t.screen.since.IsZero() {
+			t.resize()
+		} else {
+			t.screen.since = time.Now()
+		}
 	case signalStop:
 		if t.away {
 			return
 		}
+		t.resize()
 		t.screen.erase()
 		t.screen.fresh()
 		t.release() // what cannot be given back now is given back by Close
