@@ -54,7 +54,7 @@ func (g *gate) ask(ctx context.Context, call *oneloop.ToolUse, list []oneloop.To
 		d := g.unasked(call, found, fmt.Sprintf("no answer came (%v)", err))
 		return d
 	case !a.Allow:
-		return refused(found, a.Reason)
+		return refused(found.about(), a.Reason, "Not run: the user was asked and said no.")
 	case a.Always && want != "":
 		g.keep(want, emit)
 	}
@@ -68,23 +68,18 @@ func ended(err error) *denial {
 	}
 }
 
-// refused is what the user said no to.
-func refused(f finding, why string) *denial {
-	d := &denial{reason: saidNo(f.about(), why), text: "Not run: the user was asked and said no."}
+// refused is what the user said no to. text says so to the model.
+func refused(about *shell.Reason, why, text string) *denial {
 	if why = strings.TrimSpace(why); why != "" {
-		d.text += " They say: " + why
-		return d
+		return &denial{
+			reason: shell.Because("said-no-because", "%s: the user said no (%s)", about, why),
+			text:   text + " They say: " + why,
+		}
 	}
-	d.text += " Do not try it in another way; go on without it, or ask what they want."
-	return d
-}
-
-// saidNo is that the user said no to something, and why.
-func saidNo(about *shell.Reason, why string) *shell.Reason {
-	if why = strings.TrimSpace(why); why != "" {
-		return shell.Because("said-no-because", "%s: the user said no (%s)", about, why)
+	return &denial{
+		reason: shell.Because("said-no", "%s: the user said no", about),
+		text:   text + " Do not try it in another way; go on without it, or ask what they want.",
 	}
-	return shell.Because("said-no", "%s: the user said no", about)
 }
 
 // offer is the rule that "always" would write: one that allows this call, and

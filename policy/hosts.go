@@ -173,7 +173,7 @@ func (v *Visit) ask(host string, port int, at string) *denial {
 		d.nobody = false
 		return d
 	case !a.Allow:
-		return hostRefused(at, a.Reason)
+		return refused(&shell.Reason{Text: at}, a.Reason, "the user was asked whether this command may connect to "+at+" and said no.")
 	case a.Always && want != "":
 		g.keep(want, v.emit)
 	}
@@ -206,17 +206,6 @@ func hostDenied(f finding, at string) *denial {
 
 func hostEnded(at string, err error) *denial {
 	return &denial{reason: of(at, shell.Because("no-answer", "no answer came: %s", err.Error())), text: at + " is not connected to: the command ended before the user answered."}
-}
-
-// hostRefused is what the user said no to.
-func hostRefused(at, why string) *denial {
-	d := &denial{reason: saidNo(&shell.Reason{Text: at}, why), text: "the user was asked whether this command may connect to " + at + " and said no."}
-	if why = strings.TrimSpace(why); why != "" {
-		d.text += " They say: " + why
-		return d
-	}
-	d.text += " Do not try it in another way; go on without it, or ask what they want."
-	return d
 }
 
 // hostUnasked is a host that somebody would have to be asked for.
