@@ -44,14 +44,15 @@ type LogOptions struct {
 type Log struct {
 	opts LogOptions
 
-	mu    sync.Mutex
-	file  *file // nil: in memory only
-	view  view
-	n     int64 // of the last entry
-	begun bool  // head and setup are written
-	use   *Setup
-	bad   error // why something is not written
-	told  error // what Trouble was told
+	mu     sync.Mutex
+	file   *file // nil: in memory only
+	view   view
+	n      int64 // of the last entry
+	begun  bool  // head and setup are written
+	use    *Setup
+	ledger *oneloop.Spend // as told last in this run
+	bad    error          // why something is not written
+	told   error          // what Trouble was told
 
 	syncing sync.Mutex // held while the file is synced
 	dir     string     // of the file, where its parents are
@@ -164,8 +165,10 @@ func foldParent(dir string, p Place, v *view) error {
 	defer f.Close()
 	var n int64
 	_, _, _, err = fold(dir, f, p.N, v, &n)
-	v.keep = true                                                                       // the one who called still needs it
-	v.info.Name, v.before, v.spent, v.queue = "", oneloop.Spend{}, oneloop.Spend{}, nil // those are not the fork's
+	v.keep = true // the one who called still needs it
+	// Those are not the fork's.
+	v.info.Name, v.queue = "", nil
+	v.before, v.spent, v.closed, v.models, v.turns = oneloop.Spend{}, oneloop.Spend{}, oneloop.Spend{}, nil, nil
 	return err
 }
 

@@ -80,10 +80,15 @@ func (l *Log) Event(e oneloop.Event) {
 		return
 	case oneloop.Spend:
 		l.mu.Lock()
-		l.view.spend(e)
+		e = l.charge(e)
 		l.mu.Unlock()
+		l.event(e)
+		return
 	case oneloop.TurnEnd:
 		l.event(e)
+		l.mu.Lock()
+		l.view.endTurn()
+		l.mu.Unlock()
 		l.SetInfo(l.view.account)
 		return
 	case oneloop.Child:

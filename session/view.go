@@ -23,6 +23,9 @@ type view struct {
 	info    Info
 	spent   oneloop.Spend // as told last, which is of one run
 	before  oneloop.Spend // of the runs before that
+	models  []oneloop.Spend
+	turns   []oneloop.Spend
+	closed  oneloop.Spend // at the end of the last turn
 	last    time.Time     // of the newest entry
 	prompts []Prompt
 	queue   []queuedItem // what waits to be said
@@ -87,6 +90,8 @@ func (v *view) take(e entry) error {
 		return decoded(e.data, func(i Info) { v.info = i })
 	case string(oneloop.KindSpend):
 		return decoded(e.data, v.spend)
+	case string(oneloop.KindTurnEnd):
+		v.endTurn()
 	}
 	return nil // what only tells what happened
 }
@@ -110,19 +115,10 @@ func (v *view) spend(s oneloop.Spend) {
 		v.before, v.spent = v.spentAll(), oneloop.Spend{}
 	}
 	v.spent = s
+	v.charged(s)
 }
 
-func (v *view) spentAll() oneloop.Spend {
-	s, b := v.spent, v.before
-	if b.Requests == 0 {
-		return s
-	}
-	s.TotalUsage = b.TotalUsage.Add(s.TotalUsage)
-	s.TotalCost += b.TotalCost
-	s.TotalKnown = b.TotalKnown && (s.TotalKnown || s.Requests == 0)
-	s.Requests += b.Requests
-	return s
-}
+func (v *view) spentAll() oneloop.Spend { return plus(v.before, v.spent) }
 
 // account is what lists show after a turn.
 func (v *view) account(i *Info) {
