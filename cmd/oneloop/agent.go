@@ -165,6 +165,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 		}
 		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: log, Repeats: session.Repeats{Ask: a.hooks.Ask(p.ask)}}
 		a.moments(s.parent, made)
+		a.fitted(made)
 		return made
 	}
 	a.Session = a.build()

@@ -224,7 +224,8 @@ func (c *conversation) diff() {
 func (c *conversation) command(ctx context.Context, name, args string) {
 	alone := map[string]func(){
 		"/help":        func() { c.front.Say(c.words.Help) },
-		"/cost":        func() { c.front.Say(c.words.Cost(c.agent.spent())) },
+		"/cost":        func() { c.front.Say(c.words.Bill(c.agent.spent(), c.agent.log.Load().Bill())) },
+		"/context":     func() { c.window(ctx) },
 		"/diff":        c.diff,
 		"/permissions": func() { c.front.Say(c.permissions()) },
 		"/sandbox":     func() { c.front.Say(c.sandbox()) },
@@ -232,9 +233,10 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		"/fork":        func() { c.fork(ctx) },
 	}[name]
 	withWords := map[string]func(words string){
-		"/resume": func(words string) { c.resume(ctx, words) },
-		"/rename": c.rename,
-		"/mode":   c.setMode,
+		"/resume":  func(words string) { c.resume(ctx, words) },
+		"/compact": func(words string) { c.compact(ctx, words) },
+		"/rename":  c.rename,
+		"/mode":    c.setMode,
 	}[name]
 	words := strings.TrimSpace(args)
 	switch {

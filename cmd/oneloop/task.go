@@ -83,6 +83,11 @@ func (p *program) task(ctx context.Context) (err error) {
 // It takes Turn and not the iterator of Send: passing each event to another
 // goroutine takes about a tenth of the time of a short turn.
 func (p *program) listen(ctx context.Context, a *agent, blocks []oneloop.Block, to ...func(oneloop.Event)) error {
+	return a.Turn(ctx, p.hearing(a, to...), blocks...)
+}
+
+// hearing hands every event to all of these, one at a time, from now on.
+func (p *program) hearing(a *agent, to ...func(oneloop.Event)) func(oneloop.Event) {
 	all := func(e oneloop.Event) {
 		a.one.Lock()
 		defer a.one.Unlock()
@@ -91,7 +96,7 @@ func (p *program) listen(ctx context.Context, a *agent, blocks []oneloop.Block, 
 		}
 	}
 	a.hear.Store(&all)
-	return a.Turn(ctx, all, blocks...)
+	return all
 }
 
 // said is what the user says: the task and the images.

@@ -107,6 +107,17 @@ type Text struct {
 	NoCost       string
 	Shortened    string // tokens before, tokens after
 
+	NothingShorter string
+	WindowUsed     string // tokens in it, tokens of it, percent
+	WindowUnknown  string // tokens in it
+	WindowAbout    string // tokens
+	WindowParts    [10]string
+	WindowFree     string
+	WindowLimit    string // tokens
+	WindowRefused  string
+	BillSubtasks   string
+	BillTurn       string // number
+
 	// Sessions.
 	LogTrouble     string // error
 	LogKept        string

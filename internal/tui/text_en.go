@@ -175,7 +175,9 @@ Exit code
   /resume [ID]    go on with another conversation of this folder
   /fork           go on with a copy, and leave this one as it is
   /rename NAME    give the conversation a name
-  /cost           what was used so far
+  /compact [TEXT] sum up what came before; TEXT says what is to be kept
+  /context        what fills the model's window
+  /cost           what was used so far, by model and turn
   /diff           what was changed in files since the start
   /mode           the permission mode; /mode NAME sets another one
   /permissions    the permission mode and the rules in force
@@ -232,6 +234,17 @@ Exit code
 	Cleared:        "a new conversation begins",
 	Background:     plural{"%d command runs in the background", "%d commands run in the background"},
 	NoCost:         "nothing was used yet",
+	NothingShorter: "there is nothing to make shorter yet",
+	WindowUsed:     "the window: %s of %s tokens, %d%%; its parts are estimates",
+	WindowUnknown:  "the window: %s tokens; how many the model takes is not known. The parts are estimates",
+	WindowAbout:    "about %s",
+	WindowParts: [10]string{"system prompt", "tools", "summary", "prompts", "replies", "reasoning", "calls", "results of calls", "images and documents",
+		"other"},
+	WindowFree:     "free",
+	WindowLimit:    "beyond %s tokens the conversation is made shorter; /compact does it now",
+	WindowRefused:  "when the API finds it too long the conversation is made shorter; /compact does it now",
+	BillSubtasks:   "subtasks",
+	BillTurn:       "turn %d",
 	Shortened:      "the conversation was made shorter: a summary stands for its earlier part (%s tokens before, %s now)",
 	LogTrouble:     "the conversation is not kept for now: %v. The work goes on, and what is missing is written as soon as it can be",
 	LogKept:        "the conversation is kept again, with all that was missing",

@@ -170,7 +170,9 @@ var chinese = Text{
   /resume [ID]    继续这个目录里的另一个对话
   /fork           用副本继续，这个对话保持原样
   /rename 名称    给这个对话起名
-  /cost           到目前为止的用量
+  /compact 要点   用摘要代替较早的对话；可以写明要保留什么
+  /context        模型的窗口里有些什么
+  /cost           到目前为止的用量，按模型和轮次列出
   /diff           启动以来改动了哪些文件
   /mode           权限模式；“/mode 名称”换成另一种
   /permissions    当前的权限模式和规则
@@ -227,6 +229,16 @@ var chinese = Text{
 	Cleared:        "新的对话开始了",
 	Background:     plural{"有 %d 个命令在后台运行", "有 %d 个命令在后台运行"},
 	NoCost:         "还没有任何用量",
+	NothingShorter: "还没有可以缩短的内容",
+	WindowUsed:     "窗口：已用 %s 词元，共 %s，占 %d%%；各部分是估计值",
+	WindowUnknown:  "窗口：已用 %s 词元；不知道模型一共能接受多少。各部分是估计值",
+	WindowAbout:    "约 %s",
+	WindowParts:    [10]string{"系统提示", "工具", "摘要", "用户输入", "回复", "思考", "调用", "调用结果", "图片和文档", "其他"},
+	WindowFree:     "空闲",
+	WindowLimit:    "超过 %s 词元时，对话会自动缩短；/compact 可以现在就做",
+	WindowRefused:  "接口认为太长时，对话会自动缩短；/compact 可以现在就做",
+	BillSubtasks:   "子任务",
+	BillTurn:       "第 %d 轮",
 	Shortened:      "对话已经缩短：较早的部分由一份摘要代替（原有 %s 词元，现有 %s）",
 	LogTrouble:     "对话暂时无法保存：%v。工作照常进行，能写入时会补上缺少的内容",
 	LogKept:        "对话又能保存了，之前缺少的内容已补上",

@@ -151,7 +151,7 @@ func fillError(e *oneloop.APIError, v wire.Value, clean func(string) string) {
 	switch {
 	case strings.HasSuffix(e.Code, "_spend_limit_reached"), strings.Contains(text, "credit balance is too low"):
 		e.Class, e.Retry = oneloop.ErrBilling, oneloop.RetryNo
-	case e.Class == oneloop.ErrInvalidRequest && overflow(text):
+	case e.Class == oneloop.ErrInvalidRequest && (overflow(text) || body.Field("code").Text() == "context_length_exceeded"):
 		e.Class = oneloop.ErrContextOverflow
 	}
 }
@@ -159,8 +159,14 @@ func fillError(e *oneloop.APIError, v wire.Value, clean func(string) string) {
 // overflow reports whether a message, in lower case, says that the prompt
 // does not fit.
 func overflow(text string) bool {
-	return strings.Contains(text, "prompt is too long") || strings.Contains(text, "exceed context limit") ||
-		strings.Contains(text, "exceeds the context window")
+	for _, words := range []string{"prompt is too long", "exceed context limit", "exceeds the context window",
+		// of gateways to other models
+		"context_length_exceeded", "maximum context length"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // notAPI is the error for a 2xx answer that is none of the API's.
