@@ -125,6 +125,13 @@ func TestEveryCommandOfTheReadmesWorks(t *testing.T) {
 	}
 	ran := 0
 	for _, name := range readmes {
+		p := newProduct(t, func() script.Reply { r := say("ok"); r.Repeat = true; return r }())
+		if err := os.Mkdir(filepath.Join(p.dir, "bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(oneloop, filepath.Join(p.dir, "bin/oneloop")); err != nil {
+			t.Fatal(err)
+		}
 		for _, line := range commands(t, name) {
 			if target, ok := strings.CutPrefix(line, "make "); ok {
 				// .ci/run runs these; here only that they exist.
@@ -135,13 +142,6 @@ func TestEveryCommandOfTheReadmesWorks(t *testing.T) {
 			}
 			if strings.HasPrefix(line, "export ") || line == "bin/oneloop" {
 				continue // a conversation is the business of the terminal's tests
-			}
-			p := newProduct(t, func() script.Reply { r := say("ok"); r.Repeat = true; return r }())
-			if err := os.Mkdir(filepath.Join(p.dir, "bin"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(oneloop, filepath.Join(p.dir, "bin/oneloop")); err != nil {
-				t.Fatal(err)
 			}
 			cmd := exec.Command("bash", "-c", "git init -q . && set -o pipefail && "+line)
 			cmd.Dir, cmd.Env = p.dir, p.env
