@@ -27,12 +27,14 @@ func TestEveryCharacterThatIsNotSeenIsShown(t *testing.T) {
 			}
 		}
 		odd := ignorable(r) || blank || unicode.In(r, unicode.Bidi_Control, unicode.Cc, unicode.Cf, unicode.Co)
-		got := unseen.Line("a" + string(r) + "b")
-		if odd && (!strings.HasPrefix(got, `a\`) || strings.ContainsRune(got, r)) {
-			t.Errorf("%U is not seen, and stands as %+q", r, got)
+		if unseen.Is(r) != odd && !unicode.IsControl(r) && r != 0x2800 {
+			t.Errorf("%U is taken for unseen: %t", r, unseen.Is(r))
 		}
-		if !odd && unicode.IsGraphic(r) && got != "a"+string(r)+"b" && r != 0x2800 {
-			t.Errorf("%U is seen, and stands as %+q", r, got)
+		if !odd || unicode.Is(unicode.Co, r) && r%256 > 0 { // of private ones, some
+			continue
+		}
+		if got := unseen.Line("a" + string(r) + "b"); !strings.HasPrefix(got, `a\`) || strings.ContainsRune(got, r) {
+			t.Errorf("%U is not seen, and stands as %+q", r, got)
 		}
 	}
 	if hidden < 4000 {
