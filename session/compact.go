@@ -138,13 +138,24 @@ func (t *turn) fit(ctx context.Context) (*oneloop.Request, error) {
 // shorter, and shorter still, and that is all: the user is told otherwise.
 func (t *turn) answer(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
 	m, err := t.ask(ctx, req, emit)
-	for tries := 0; tries < 2 && errors.Is(err, oneloop.ErrContextOverflow); tries++ {
+	for tries := 0; tries < 2 && t.outgrown(err); tries++ {
 		if req, err = t.shrink(ctx, req, err, tries); err != nil {
 			return nil, err
 		}
 		m, err = t.ask(ctx, req, emit)
 	}
 	return m, err
+}
+
+// outgrown reports whether err says that the conversation is too long. A body
+// that is too large has a block that is the reason, if there is one.
+func (t *turn) outgrown(err error) bool {
+	api, ok := errors.AsType[*oneloop.APIError](err)
+	if !ok || api.Class != oneloop.ErrTooLarge {
+		return errors.Is(err, oneloop.ErrContextOverflow)
+	}
+	p := poison{req: t.asked, err: api}
+	return t.repairs == Repairs || t.inARow == repairsInARow || !p.find()
 }
 
 // shrink makes the conversation shorter after the API refused req for its

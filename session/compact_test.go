@@ -529,3 +529,41 @@ func TestALogRefusesToPartACallFromItsAnswer(t *testing.T) {
 	defer again.Close()
 	check(again)
 }
+
+func TestAWindowFullOfWhatStaysIsNotMadeShorterAgainAndAgain(t *testing.T) {
+	w := &worker{rounds: 12}
+	s := working(t, w, "short")
+	log := s.Transcript.(*session.Log)
+	log.Use(session.Setup{Model: "m", System: []oneloop.Block{text(strings.Repeat("much to mind ", 2000))}})
+	s.Window = session.Window{Tokens: 8_000, Keep: 100}
+	if _, err := send(t, t.Context(), s, text(task)); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.asked) > 0 {
+		t.Errorf("a few words were put in the place of a few words, before requests %v", w.asked)
+	}
+}
+
+func TestAConversationThatNeverFitsEndsAfterTwoTries(t *testing.T) {
+	for _, class := range []error{oneloop.ErrContextOverflow, oneloop.ErrTooLarge} {
+		w := &worker{rounds: 8}
+		s := working(t, w, strings.Repeat("x", 4000))
+		if _, err := send(t, t.Context(), s, text("grow")); err != nil {
+			t.Fatal(err)
+		}
+		w.requests, w.asked = nil, nil
+		w.refuse = func(req *oneloop.Request) error {
+			if wish(req.Messages[len(req.Messages)-1]) {
+				return nil
+			}
+			return &oneloop.APIError{Class: class, Message: "no"}
+		}
+		if _, err := send(t, t.Context(), s, text(task)); !errors.Is(err, class) || len(w.requests) != 4 || len(w.asked) != 1 {
+			t.Errorf("%v after %d requests, for summaries %v", err, len(w.requests), w.asked)
+		}
+		w.refuse = nil
+		if _, err := send(t, t.Context(), s, text(task)); err != nil {
+			t.Errorf("then it is stuck: %v", err)
+		}
+	}
+}
