@@ -539,7 +539,7 @@ func TestAWindowFullOfWhatStaysIsNotMadeShorterAgainAndAgain(t *testing.T) {
 	if _, err := send(t, t.Context(), s, text(task)); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.asked) > 0 {
+	if len(w.asked) > 1 { // once they are many it is worth it
 		t.Errorf("a few words were put in the place of a few words, before requests %v", w.asked)
 	}
 }
