@@ -208,7 +208,7 @@ func (p *sandboxProcess) keep() (stop func()) {
 		case <-over:
 		case <-p.lost:
 			p.orphans.end()
-			unix.Wait4(p.orphans.pid, nil, unix.WNOHANG, nil) // it had become our child
+			p.orphans.bury()
 		}
 	}()
 	return func() { close(over); <-done }

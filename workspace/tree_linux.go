@@ -215,6 +215,24 @@ func (t *tree) members() []proc {
 	return found
 }
 
+// bury reaps all that is dead of the tree, its first process too, where that has
+// become a child of this program. The dead below a parent that dies come here a
+// moment after it, when the last look for the living may be over.
+func (t *tree) bury() {
+	until(stuck, func() bool {
+		running.Lock()
+		defer running.Unlock()
+		left := false
+		for _, c := range children(os.Getpid()) {
+			if t.owns(c) {
+				left = true
+				unix.Wait4(c.pid, nil, unix.WNOHANG, nil)
+			}
+		}
+		return !left
+	})
+}
+
 func descend(found []proc, p proc) []proc {
 	if !p.dead() {
 		found = append(found, p)
