@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"oneloop/looptest/script"
@@ -17,9 +18,9 @@ func circling(command string) script.Reply {
 }
 
 func TestCaseSub07TheSameCallAgainAndAgainIsEnded(t *testing.T) {
-	over := false
+	var over atomic.Bool
 	p := newProduct(t, script.Reply{Repeat: true, React: func(r script.Request) script.Reply {
-		if over {
+		if over.Load() {
 			return say("done then")
 		}
 		return circling("echo same").React(r)
@@ -33,7 +34,7 @@ func TestCaseSub07TheSameCallAgainAndAgainIsEnded(t *testing.T) {
 		t.Errorf("it took %d requests", n)
 	}
 	contains(t, p.result(session.RepeatsTold+1, fmt.Sprint("t", session.RepeatsTold)), "Nothing new", "4th")
-	over = true
+	over.Store(true)
 	if o := p.done("-c", "do something else"); !strings.Contains(o.stdout, "done then") {
 		t.Errorf("it went on with %q", o.stdout)
 	}

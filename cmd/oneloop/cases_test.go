@@ -300,6 +300,7 @@ func TestCaseStrm03OneLineOfManyMegabytes(t *testing.T) {
 	program := serverProgram(t)
 	for _, size := range []int{70 << 10, 1_100_000, 5 << 20, 20 << 20} {
 		p := newProduct(t).ship()
+		p.env = append(p.env, "ONELOOP_CONTEXT_WINDOW=100000000") // nothing is to be made shorter
 		stop := p.serveApart(program, size)
 		p.done("go on")
 		stop()
