@@ -63,7 +63,7 @@ func (c *chance) look(req *oneloop.Request) (aside bool) {
 		return true
 	}
 	var now []string
-	prompted := false
+	prompted := c.prompt == ""
 	for _, m := range req.Messages {
 		now = append(now, string(m.Role)+rendered(m.Blocks))
 		prompted = prompted || m.Text() == c.prompt
@@ -141,7 +141,7 @@ func TestWhateverIsMadeShorterTheNextRequestIsAccepted(t *testing.T) {
 				}
 			}
 		}
-		for i, step := range rapid.SliceOfN(rapid.SampledFrom([]string{"say", "say", "say", "shorter", "open"}), 1, 12).Draw(rt, "steps") {
+		for i, step := range rapid.SliceOfN(rapid.SampledFrom([]string{"say", "say", "say", "shorter", "open", "back"}), 1, 12).Draw(rt, "steps") {
 			switch step {
 			case "say":
 				c.prompt = fmt.Sprintf("prompt %d", i)
@@ -151,6 +151,18 @@ func TestWhateverIsMadeShorterTheNextRequestIsAccepted(t *testing.T) {
 					continue
 				}
 				_ = s.Compact(t.Context(), hear, "")
+			case "back":
+				all := log.Prompts()
+				if len(all) == 0 {
+					continue
+				}
+				to := luck.IntN(len(all))
+				if err := log.Rewind(all[to].N - 1); err != nil {
+					rt.Fatal(err)
+				}
+				if c.prompt, c.short = "", true; to > 0 {
+					c.prompt = all[to-1].Text
+				}
 			case "open":
 				if c.prompt == "" {
 					continue

@@ -74,11 +74,13 @@ func (g *gauge) measure(req *oneloop.Request) (tokens int64, told bool) {
 	if g.n == 0 || g.n > len(msgs) || msgs[0] != g.first || msgs[g.n-1] != g.last {
 		g.n, g.full, g.told = 0, fixed(req), false
 	}
-	for _, m := range msgs[g.n:] {
-		if counted(m) {
-			g.full, g.told = m.Usage.Window(), true
-			continue
+	for i := len(msgs) - 1; i >= g.n; i-- {
+		if counted(msgs[i]) {
+			g.n, g.full, g.told = i+1, msgs[i].Usage.Window(), true
+			break
 		}
+	}
+	for _, m := range msgs[g.n:] {
 		g.full += messageBound(m)
 	}
 	if g.n = len(msgs); g.n > 0 {
