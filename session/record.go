@@ -102,7 +102,7 @@ func (l *Log) Event(e oneloop.Event) {
 // kept are the kinds of events that are entries.
 var kept = []oneloop.Kind{
 	oneloop.KindTurnEnd, oneloop.KindDiscard, oneloop.KindRetry, oneloop.KindQuestion, oneloop.KindAnswer, oneloop.KindDenied,
-	oneloop.KindSpend, oneloop.KindLimit, oneloop.KindNotice, oneloop.KindBoundary, oneloop.KindChildStart, oneloop.KindChildEnd,
+	oneloop.KindSpend, oneloop.KindCompacted, oneloop.KindLimit, oneloop.KindNotice, oneloop.KindBoundary, oneloop.KindChildStart, oneloop.KindChildEnd,
 }
 
 func (l *Log) event(e oneloop.Event) {

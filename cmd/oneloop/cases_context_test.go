@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -65,13 +67,13 @@ func (p *product) files(n int, content string) {
 const longTask = "Read  it all, 请一字不差"
 
 func TestCaseCtx08And01ALongTurnIsMadeShorterBetweenItsRounds(t *testing.T) {
-	p := newProduct(t, reading(10, 1, func(round int) *script.Usage {
+	p := newProduct(t, reading(6, 1, func(round int) *script.Usage {
 		if round == 3 {
 			return &script.Usage{CacheRead: 16_500, Input: 50, Output: 9}
 		}
 		return &script.Usage{}
 	}))
-	p.files(10, strings.Repeat("four thousand bytes of it ", 154))
+	p.files(6, strings.Repeat("four thousand bytes of it ", 154))
 	p.env = append(p.env, "ONELOOP_CONTEXT_WINDOW=20000")
 	o := p.done(longTask)
 	if o.stdout != "all done\n" {
@@ -106,8 +108,8 @@ func narrow(most int, on *atomic.Bool, next script.Reply) script.Reply {
 
 func TestCaseCtx04AKeptConversationThatIsTooLongGoesOn(t *testing.T) {
 	refusing := new(atomic.Bool)
-	p := newProduct(t, narrow(120_000, refusing, reading(2, 5, nil)))
-	p.files(10, strings.Repeat("thirty thousand bytes\n", 1364))
+	p := newProduct(t, narrow(40_000, refusing, reading(2, 5, nil)))
+	p.files(10, strings.Repeat("ten thousand bytes\n", 526))
 	p.done("grow")
 	grown := len(p.server.Requests())
 	refusing.Store(true)
@@ -117,7 +119,7 @@ func TestCaseCtx04AKeptConversationThatIsTooLongGoesOn(t *testing.T) {
 	var long []string
 	all := p.server.Requests()[grown:]
 	for _, r := range all {
-		if len(r.Body) > 120_000 {
+		if len(r.Body) > 40_000 {
 			long = append(long, string(r.Body))
 		}
 	}
@@ -143,8 +145,8 @@ func TestCaseCtx06ChineseIsCountedWhereTheAPIDoesNot(t *testing.T) {
 }
 
 func TestAHookOfTheUsersKeepsAConversationAsItIs(t *testing.T) {
-	p := newProduct(t, reading(8, 1, func(int) *script.Usage { return &script.Usage{CacheRead: 16_500, Input: 50} }))
-	p.files(8, strings.Repeat("x", 9000))
+	p := newProduct(t, reading(3, 1, func(int) *script.Usage { return &script.Usage{CacheRead: 16_500, Input: 50} }))
+	p.files(3, strings.Repeat("x", 9000))
 	p.env = append(p.env, "ONELOOP_CONTEXT_WINDOW=20000", "XDG_CONFIG_HOME="+p.dir+"/../conf")
 	conf := filepath.Join(p.dir, "..", "conf", "oneloop")
 	if err := os.MkdirAll(conf, 0o700); err != nil {
@@ -186,4 +188,42 @@ func TestByHandAConversationIsMadeShorterAndItsWindowShown(t *testing.T) {
 	last := p.request(4)
 	contains(t, string(last.Body), "SUM", "look at it", "next")
 	lacks(t, string(last.Body), "2999")
+}
+
+// marks are those of the cache, which move.
+var marks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`,"cache_control":\{[^}]*\}`) })
+
+func TestCaseCtx07WhatIsCachedDoesNotMove(t *testing.T) {
+	bare := func(raw []byte) string { return string(marks().ReplaceAll(raw, nil)) }
+	var tools string
+	for range 2 {
+		p := newProduct(t, reading(8, 1, nil)) // in a folder of its own
+		p.files(8, "something to read\n")
+		p.done(longTask)
+		var sent []string
+		for _, r := range p.server.Requests() {
+			if n := strings.Count(string(r.Body), `"cache_control":`); n > 4 || n == 0 {
+				t.Errorf("request %d has %d marks", r.N, n)
+			}
+			if bare(r.Fields["system"]) != bare(p.request(1).Fields["system"]) || string(r.Fields["tools"]) != string(p.request(1).Fields["tools"]) {
+				t.Errorf("request %d has another system prompt or other tools", r.N)
+			}
+			var now []string
+			for _, m := range r.Messages {
+				now = append(now, bare(m.Raw))
+			}
+			if len(now) <= len(sent) && r.N > 1 || !slices.Equal(now[:len(sent)], sent) {
+				t.Errorf("request %d does not begin with the one before", r.N)
+			}
+			sent = now
+		}
+		if len(sent) != 17 {
+			t.Errorf("the last request has %d messages", len(sent))
+		}
+		if now := string(p.request(1).Fields["tools"]); tools != "" && now != tools {
+			t.Error("in another folder the tools are others")
+		} else {
+			tools = now
+		}
+	}
 }
