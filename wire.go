@@ -263,28 +263,47 @@ type messageFields struct {
 // API are kept, also insignificant white space; [Message.MarshalJSON] gives
 // the same to encoding/json, which compacts it.
 func (m *Message) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"role":`...)
-	dst = appendString(dst, string(m.Role))
-	dst = append(dst, `,"content":`...)
-	dst, err := appendBlocks(dst, m.Blocks)
-	if err != nil {
-		return dst, fmt.Errorf("encode %s message: %w", m.Role, err)
+	parts, err := m.Parts()
+	for _, p := range parts {
+		dst = append(dst, p...)
+	}
+	return dst, err
+}
+
+// Parts is what AppendJSON appends, in pieces. Those of blocks that came from an
+// API are the blocks' own bytes, which can be many.
+func (m *Message) Parts() (Parts, error) {
+	head := append([]byte(`{"role":`), appendString(nil, string(m.Role))...)
+	parts := Parts{append(head, `,"content":[`...)}
+	for i, b := range m.Blocks {
+		if i > 0 {
+			parts = append(parts, []byte{','})
+		}
+		raw := []byte(b.RawJSON())
+		if raw == nil {
+			var err error
+			if raw, err = AppendBlock(nil, b); err != nil {
+				return nil, fmt.Errorf("encode %s message: %w", m.Role, err)
+			}
+		}
+		parts = append(parts, raw)
 	}
 	own := messageFields{Stop: m.Stop, Origin: m.Origin, Usage: m.Usage, ID: m.ID, Broken: brokenCalls(m)}
 	if !m.Meta.empty() {
 		own.Meta = &m.Meta
 	}
 	var b bytes.Buffer
+	b.WriteByte(']')
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(own); err != nil {
-		return dst, fmt.Errorf("encode %s message: %w", m.Role, err)
+		return nil, fmt.Errorf("encode %s message: %w", m.Role, err)
 	}
 	tail := bytes.TrimSpace(b.Bytes())
-	if len(tail) > len("{}") {
-		dst = append(dst, ',')
+	if tail[1] = ','; len(tail) == len("]{}") {
+		tail = []byte("]}")
 	}
-	return append(dst, tail[1:]...), nil
+	return append(parts, tail), nil
 }
 
 func (m *Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil) }

@@ -156,7 +156,9 @@ func (b *brake) count(calls []*oneloop.ToolUse, given []*oneloop.ToolResult) {
 // not what it says, makes no difference.
 func fingerprint(c *oneloop.ToolUse, r *oneloop.ToolResult) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %t\n%s\n", c.Name, r.IsError, canonical(c.Input))
+	fmt.Fprintf(h, "%q %t\n", c.Name, r.IsError)
+	h.Write(canonical(c.Input))
+	h.Write([]byte("\n"))
 	for _, b := range content(r) {
 		text, err := oneloop.AppendBlock(nil, b)
 		if err != nil {
@@ -168,7 +170,14 @@ func fingerprint(c *oneloop.ToolUse, r *oneloop.ToolResult) (sum [sha256.Size]by
 	return sum
 }
 
+// large is from where on input is compared as it is written: to read megabytes
+// into values takes many times their memory.
+const large = 64 << 10 // bytes
+
 func canonical(input json.RawMessage) []byte {
+	if len(input) > large {
+		return input
+	}
 	d := json.NewDecoder(bytes.NewReader(input))
 	d.UseNumber()
 	var v any

@@ -62,24 +62,23 @@ type entry struct {
 	message *oneloop.Message // of a message that was read
 }
 
-// appendLine appends e as a line. Line breaks in the data, which are white
-// space in JSON, become spaces.
-func (e entry) appendLine(dst []byte) []byte {
-	dst = append(dst, `{"n":`...)
-	dst = strconv.AppendInt(dst, e.n, 10)
-	dst = append(dst, `,"t":"`...)
-	dst = e.at.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
-	dst = append(dst, `","k":"`...)
-	dst = append(dst, e.kind...)
-	dst = append(dst, `","d":`...)
-	from := len(dst)
-	dst = append(dst, e.data...)
-	for i, c := range dst[from:] {
-		if c == '\n' || c == '\r' {
-			dst[from+i] = ' '
+// line is e as a line whose data is in parts, itself in parts. Line breaks in
+// the data, which are white space in JSON, become spaces.
+func (e entry) line(data [][]byte) [][]byte {
+	head := append(make([]byte, 0, 80), `{"n":`...)
+	head = strconv.AppendInt(head, e.n, 10)
+	head = append(head, `,"t":"`...)
+	head = e.at.UTC().AppendFormat(head, "2006-01-02T15:04:05.000Z")
+	head = append(head, `","k":"`...)
+	head = append(head, e.kind...)
+	parts := append(make([][]byte, 0, len(data)+2), append(head, `","d":`...))
+	for _, p := range data {
+		if bytes.ContainsAny(p, "\r\n") {
+			p = bytes.ReplaceAll(bytes.ReplaceAll(p, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))
 		}
+		parts = append(parts, p)
 	}
-	return append(dst, '}', '\n')
+	return append(parts, []byte("}\n"))
 }
 
 // parse reads a line. It does not look into the data, but for its being valid
@@ -110,7 +109,7 @@ func parse(line []byte) (e entry, ok bool) {
 	return e, true
 }
 
-// parseOurs reads a line that is as appendLine writes it, without
+// parseOurs reads a line that is as line gives it, without
 // looking at its data again.
 func parseOurs(line []byte) (e entry, ok bool) {
 	rest, ok1 := bytes.CutPrefix(line, []byte(`{"n":`))

@@ -41,35 +41,43 @@ type disk interface {
 // process in the middle of a write.
 var openDisk = func(path string, flag int) (disk, error) { return os.OpenFile(path, flag, 0o600) }
 
+// atOnce is up to how many bytes a line is put together to be written at once.
+const atOnce = 64 << 10
+
 // add writes a line, and before it what could not be written so far.
-func (f *file) add(line []byte) error {
-	if len(f.wait) > 0 {
-		f.wait = append(f.wait, line...)
-		line = f.wait
+func (f *file) add(line [][]byte) error {
+	size := 0
+	for _, p := range line {
+		size += len(p)
+	}
+	if size <= atOnce || len(f.wait) > 0 {
+		line = [][]byte{append(f.wait, bytes.Join(line, nil)...)}
 	}
 	err := f.write(line)
-	if err != nil && len(f.wait) == 0 {
-		f.wait = bytes.Clone(line)
-	}
-	if err == nil {
+	if err != nil {
+		f.wait = bytes.Join(line, nil)
+	} else {
 		f.wait = nil
 	}
 	return err
 }
 
-func (f *file) write(lines []byte) error {
+func (f *file) write(lines [][]byte) error {
 	if f.f == nil {
 		if err := f.create(); err != nil {
 			return err
 		}
 	}
-	// At its place, so that a try after one that wrote a part takes that
+	// At their place, so that a try after one that wrote a part takes that
 	// part's place.
-	if _, err := f.f.WriteAt(lines, f.size); err != nil {
-		return fmt.Errorf("write the session log: %w", err)
+	at := f.size
+	for _, p := range lines {
+		if _, err := f.f.WriteAt(p, at); err != nil {
+			return fmt.Errorf("write the session log: %w", err)
+		}
+		at += int64(len(p))
 	}
-	f.size += int64(len(lines))
-	f.dirty = true
+	f.size, f.dirty = at, true
 	return nil
 }
 

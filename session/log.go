@@ -109,7 +109,7 @@ func (l *Log) read() ([]Damage, error) {
 	if l.file.size = whole; whole > 0 {
 		var end [1]byte
 		if _, err := l.file.f.ReadAt(end[:], whole-1); err == nil && end[0] != '\n' {
-			if err := l.file.write([]byte("\n")); err != nil {
+			if err := l.file.write([][]byte{[]byte("\n")}); err != nil {
 				return damage, err
 			}
 		}
@@ -226,11 +226,11 @@ func (l *Log) append(msgs ...*oneloop.Message) error {
 		return err
 	}
 	for _, m := range msgs {
-		data, err := m.AppendJSON(nil)
+		parts, err := m.Parts()
 		if err != nil {
 			return err
 		}
-		e := l.write(kindMessage, data)
+		e := l.write(kindMessage, parts...)
 		l.view.last = e.at
 		l.view.message(e, m)
 	}
@@ -271,11 +271,11 @@ func (l *Log) put(kind string, v any) entry {
 }
 
 // write writes an entry. An error of the disk does not stop the work.
-func (l *Log) write(kind string, data []byte) entry {
+func (l *Log) write(kind string, data ...[]byte) entry {
 	l.n++
-	e := entry{n: l.n, at: l.now(), kind: kind, data: data}
+	e := entry{n: l.n, at: l.now(), kind: kind}
 	if l.file != nil {
-		l.bad = l.file.add(e.appendLine(make([]byte, 0, len(data)+80)))
+		l.bad = l.file.add(e.line(data))
 	}
 	return e
 }

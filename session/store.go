@@ -404,8 +404,12 @@ func makeWhole(path string) error {
 // parents in their places.
 func copyWhole(out io.Writer, dir string, r io.Reader) error {
 	_, err := walk(dir, r, 0, nil, func(e entry) error {
-		_, err := out.Write(e.appendLine(nil))
-		return err
+		for _, p := range e.line([][]byte{e.data}) {
+			if _, err := out.Write(p); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return err
 }

@@ -105,7 +105,7 @@ func systemBound(req *oneloop.Request) (n int64) {
 
 func toolsBound(req *oneloop.Request) (n int64) {
 	for _, d := range req.Tools {
-		n += frame + textBound(d.Name) + textBound(d.Description) + textBound(string(d.Schema)) + textBound(string(d.Raw))
+		n += frame + textBound(d.Name) + textBound(d.Description) + textBound(d.Schema) + textBound(d.Raw)
 	}
 	return n
 }
@@ -137,7 +137,7 @@ func blockBound(b oneloop.Block) int64 {
 	case *oneloop.Thinking: // its signature is no text
 		return frame + textBound(b.Text)
 	case *oneloop.ToolUse:
-		return 2*frame + textBound(b.Name) + textBound(string(b.Input))
+		return 2*frame + textBound(b.Name) + textBound(b.Input)
 	case *oneloop.ToolResult:
 		n := int64(2 * frame)
 		for _, c := range b.Content {
@@ -147,7 +147,7 @@ func blockBound(b oneloop.Block) int64 {
 	case *oneloop.Media:
 		return mediaBound(b)
 	}
-	return frame + textBound(string(b.RawJSON()))
+	return frame + textBound(b.RawJSON())
 }
 
 // textBound is about the most tokens that s has. Text in Latin letters and code
@@ -155,7 +155,7 @@ func blockBound(b oneloop.Block) int64 {
 // must be safe. A Chinese, Japanese or Korean character is about one token,
 // those of other scripts one at the most, and those beyond 16 bits, as emoji,
 // up to three.
-func textBound(s string) int64 {
+func textBound[S ~string | ~[]byte](s S) int64 {
 	var ascii, other, high int64
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
@@ -163,7 +163,7 @@ func textBound(s string) int64 {
 			i++
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
+		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
 		i += n
 		if r > 0xffff {
 			high++
