@@ -1,0 +1,230 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Acts of going back.
+const (
+	ActRestore = "restore" // a file gets what it held, or its mode
+	ActMake    = "make"    // what was removed is made again
+	ActRemove  = "remove"  // what was made since is removed
+)
+
+// FileChange is what going back would do to a path.
+type FileChange struct {
+	Path  string // from the root of the workspace with slashes; absolute in another of its folders
+	Act   string
+	Yours bool // somebody other than the agent has changed it since, or may have
+	Lossy bool // what it is now cannot be kept: it is too large to be copied
+
+	key      string
+	now, was state
+}
+
+// FileLoss is something that does not come back.
+type FileLoss struct {
+	Path string // empty: not of one file
+	Why  string // for people
+}
+
+// Plan is what going back to before a prompt would do.
+type Plan struct {
+	Changes []FileChange // sorted by path
+	Lost    []FileLoss
+	Left    []string // paths that only somebody else has changed: they stay as they are
+	to      int64
+}
+
+// Plan says what going back to before the prompt to would do. All of it is
+// only looked at.
+func (s *Snapshots) Plan(ctx context.Context, to int64) (*Plan, error) {
+	s.stop()
+	s.mu.Lock()
+	defer s.tell()
+	defer s.mu.Unlock()
+	if err := s.load(); err != nil {
+		return nil, fmt.Errorf("go back with files: %w", err)
+	}
+	defer s.release()
+	if err := s.now(ctx); err != nil {
+		return nil, fmt.Errorf("go back with files: %w", err)
+	}
+	p := &Plan{to: to}
+	for _, key := range slices.Sorted(maps.Keys(s.known)) {
+		s.plan(p, key)
+	}
+	if err := s.possible(ctx, p); err != nil {
+		return nil, fmt.Errorf("go back with files: %w", err)
+	}
+	if s.since > to {
+		p.Lost = append(p.Lost, FileLoss{Why: "what was changed before these snapshots began, e.g. in the session this one was forked from"})
+	}
+	if s.ran >= to && s.ran > 0 {
+		p.Lost = append(p.Lost, FileLoss{Why: "what commands changed: " + s.without})
+	}
+	return p, s.failed
+}
+
+// now brings what is known up to date.
+func (s *Snapshots) now(ctx context.Context) error {
+	n := s.opts.At()
+	defer s.keep()
+	if s.based {
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
+		by, at := s.whose(n)
+		return s.look(ctx, by, at, keepNew)
+	}
+	for key, t := range s.known {
+		st, err := s.lstat(key)
+		if err != nil {
+			st = stat{kind: kindAbsent}
+		}
+		by := byUser
+		if t.same(st) {
+			by = t.by
+		}
+		s.compare(key, t, st, by, n, keepNew)
+	}
+	return nil
+}
+
+// before is what a path was before the agent's first change at the prompt to
+// or later, and who has changed it since; ok is false when the agent has not.
+func (t *tracked) before(to int64) (was state, yours, theirs, ok bool) {
+	all := append(t.past[:len(t.past):len(t.past)], t.change)
+	for i, c := range all {
+		switch {
+		case c.n < to || c.by == byBase:
+		case c.by == byUser:
+			yours = yours || ok
+			theirs = true
+		case !ok:
+			ok = true
+			was = state{stat: stat{kind: kindAbsent}}
+			if i > 0 {
+				was = all[i-1].state
+			}
+			fallthrough
+		default:
+			yours = yours || c.by == byUnknown
+		}
+	}
+	return was, yours, theirs, ok
+}
+
+// plan adds what is to be done about a path.
+func (s *Snapshots) plan(p *Plan, key string) {
+	t := s.known[key]
+	was, yours, theirs, ok := t.before(p.to)
+	if !ok {
+		if theirs {
+			p.Left = append(p.Left, key)
+		}
+		return
+	}
+	if was.kind == kindAbsent && s.wasHidden(key, p.to) {
+		was.kind = kindIgnored
+	}
+	if s.equal(was, t.state) {
+		return
+	}
+	c := FileChange{Path: key, Act: ActRestore, Yours: yours, key: key, now: t.state, was: was}
+	switch {
+	case was.kind == kindAbsent:
+		c.Act = ActRemove
+	case t.kind == kindAbsent:
+		c.Act = ActMake
+	}
+	if why := was.lost(); why != "" {
+		p.Lost = append(p.Lost, FileLoss{key, why})
+		return
+	}
+	c.Lossy = t.kind == kindFile && !t.has && t.git == ""
+	p.Changes = append(p.Changes, c)
+}
+
+// wasHidden reports whether a path that nobody knew of lay in a folder that was
+// ignored then: it may have been there.
+func (s *Snapshots) wasHidden(key string, to int64) bool {
+	for i := strings.LastIndexByte(key, '/'); i > 0; i = strings.LastIndexByte(key[:i], '/') {
+		t := s.known[key[:i]]
+		if t == nil {
+			continue
+		}
+		if was, _, _, ok := t.before(to); ok && was.kind == kindIgnored || !ok && t.kind == kindIgnored {
+			return true
+		}
+	}
+	return false
+}
+
+// lost says why a state cannot be brought back; empty: it can.
+func (st state) lost() string {
+	switch {
+	case st.kind == kindIgnored:
+		return "an ignore file named it, so no copy was kept"
+	case st.kind == kindOther:
+		return "it was no file (a pipe, a socket or a device)"
+	case st.why != "":
+		return "no copy was kept: " + st.why
+	case st.unread:
+		return "no copy was kept: it was changed again before one could be"
+	}
+	return ""
+}
+
+// objectMost is how large an object of git may be, in bytes, to be brought
+// back from there.
+const objectMost = 256 << 20
+
+// possible moves what git no longer has to what is lost.
+func (s *Snapshots) possible(ctx context.Context, p *Plan) error {
+	wanted := map[string]map[string]bool{}
+	for _, c := range p.Changes {
+		if c.was.git != "" {
+			if wanted[c.was.repo] == nil {
+				wanted[c.was.repo] = map[string]bool{}
+			}
+			wanted[c.was.repo][c.was.git] = true
+		}
+	}
+	have, failed := map[string]int64{}, map[string]error{}
+	for top, names := range wanted {
+		sizes, err := s.objectSizes(ctx, top, slices.Collect(maps.Keys(names)))
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		failed[top] = err
+		maps.Copy(have, sizes)
+	}
+	p.Changes = slices.DeleteFunc(p.Changes, func(c FileChange) bool {
+		if c.was.git == "" {
+			return false
+		}
+		size, ok := have[c.was.git]
+		why := ""
+		switch {
+		case failed[c.was.repo] != nil:
+			why = fmt.Sprintf("it would be taken from git, which failed: %v", failed[c.was.repo])
+		case !ok:
+			why = "git no longer has it"
+		case size != c.was.size:
+			why = "git has it in another form (line ends or a filter)"
+		case size > objectMost:
+			why = fmt.Sprintf("it is larger than %d MB", objectMost>>20)
+		default:
+			return false
+		}
+		p.Lost = append(p.Lost, FileLoss{c.Path, why})
+		return true
+	})
+	return nil
+}

@@ -1,0 +1,331 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"oneloop/internal/ignore"
+)
+
+// Kinds of what a path names.
+const (
+	kindAbsent  = '-'
+	kindFile    = 'f'
+	kindLink    = 'l'
+	kindDir     = 'd'
+	kindOther   = 'o' // a pipe, a device, a socket
+	kindIgnored = 'i' // an ignore file names it: nothing is known of what it holds
+)
+
+// stat is what a look at a file tells without reading it. On systems that do
+// not tell ctime and inode they are 0.
+type stat struct {
+	kind         byte
+	mode         uint32 // permissions, setuid, setgid, sticky
+	size         int64
+	mtime, ctime int64 // nanoseconds
+	ino          uint64
+}
+
+// same reports whether the file was not changed between two looks. What
+// changes in a folder are the entries, each of which is looked at for itself.
+func (s stat) same(o stat) bool {
+	if s.kind != o.kind || s.kind == kindDir {
+		return s.kind == o.kind && s.mode == o.mode
+	}
+	return s == o
+}
+
+// seen is a path that a walk came by.
+type seen struct {
+	key string
+	stat
+}
+
+// errMany says that a tree is larger than a walk may be.
+type errMany struct{ why string }
+
+func (e errMany) Error() string { return e.why }
+
+// walked is what a walk through a workspace found.
+type walked struct {
+	list   []seen
+	unread map[string]bool // folders that could not be read, by key
+	repos  []string        // where they begin, absolute
+}
+
+// walk goes through one of the folders of a workspace.
+type walk struct {
+	ctx    context.Context
+	out    *walked
+	root   *os.Root
+	base   string // its absolute path
+	prefix string // of its keys
+	skip   string // a folder in it that is walked for itself, absolute
+	most   int
+	until  time.Time
+}
+
+// look walks through all folders. It fails with an errMany where there is too
+// much, and with the cause of ctx.
+func (s *Snapshots) walk(ctx context.Context) (*walked, error) {
+	out := &walked{unread: map[string]bool{}}
+	until := time.Now().Add(s.opts.Time)
+	for _, r := range s.roots {
+		root, err := openDir(r.dir)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s (%w)", ErrNoRoot, r.dir, plainly(err))
+		}
+		w := &walk{ctx: ctx, out: out, root: root, base: r.dir, prefix: r.prefix, skip: r.skip, most: s.opts.Files, until: until}
+		above, outer := w.above()
+		if outer != "" {
+			out.repos = append(out.repos, outer)
+		}
+		err = w.dir("", above)
+		root.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.addTracked(out)
+	return out, nil
+}
+
+// rules are what the ignore files of a folder say.
+type rules struct {
+	up    *rules
+	cut   int    // so many bytes of a path from the root stand for this folder
+	add   string // or this leads from this folder to the root
+	list  *ignore.List
+	repo  bool // a repository begins here: nothing above counts
+	extra *ignore.List
+}
+
+func (l *rules) ignored(rel string, dir bool) bool {
+	for ; l != nil; l = l.up {
+		text := rel[l.cut:]
+		if l.add != "" {
+			text = l.add + rel
+		}
+		if v := l.list.Match(text, dir); v != ignore.Silent {
+			return v == ignore.Ignored
+		}
+		if l.repo {
+			return l.extra.Match(text, dir) == ignore.Ignored
+		}
+	}
+	return false
+}
+
+// above reads the ignore files above the root, up to where the repository
+// begins that it is a part of.
+func (w *walk) above() (up *rules, outer string) {
+	if lexists(filepath.Join(w.base, ".git")) {
+		return nil, ""
+	}
+	var dirs []string
+	for dir := filepath.Dir(w.base); ; dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+		if lexists(filepath.Join(dir, ".git")) {
+			outer = dir
+		}
+		if outer != "" || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, dir := range slices.Backward(dirs) {
+		add, err := filepath.Rel(dir, w.base)
+		if err != nil {
+			return up, outer
+		}
+		l := &rules{up: up, add: filepath.ToSlash(add) + "/", repo: dir == outer}
+		if text, err := readSmall(filepath.Join(dir, ".gitignore"), smallText); err == nil {
+			l.list = ignore.Parse(text)
+		}
+		if l.repo {
+			if text, err := readSmall(filepath.Join(dir, ".git/info/exclude"), smallText); err == nil {
+				l.extra = ignore.Parse(text)
+			}
+		}
+		if l.list != nil || l.repo {
+			up = l
+		}
+	}
+	return up, outer
+}
+
+// smallText is how much of an ignore file is read, in bytes.
+const smallText = 1 << 20
+
+func lexists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// versioned are the folders of version control, which are left alone.
+var versioned = []string{".git", ".hg", ".svn", ".jj", ".bzr"}
+
+// dir takes what is in the folder rel of the root, and below it.
+func (w *walk) dir(rel string, up *rules) error {
+	if err := context.Cause(w.ctx); err != nil {
+		return err
+	}
+	if time.Now().After(w.until) {
+		return errMany{"looking at all files takes too long"}
+	}
+	entries, err := w.list(rel)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.out.unread[w.prefix+rel] = true
+	}
+	l := w.rules(rel, up, entries)
+	var below []string
+	for _, e := range entries {
+		name := path.Base(e.key)
+		at := join(rel, name)
+		switch {
+		case slices.Contains(versioned, name), e.kind == kindDir && w.skip != "" && filepath.Join(w.base, filepath.FromSlash(at)) == w.skip:
+			continue
+		case l.ignored(at, e.kind == kindDir):
+			if e.kind == kindDir { // what is made in it is no change of it
+				e.stat = stat{}
+			}
+			e.kind = kindIgnored
+		case e.kind == kindDir:
+			below = append(below, at)
+		}
+		w.out.list = append(w.out.list, e)
+	}
+	if len(w.out.list) > w.most {
+		return errMany{fmt.Sprintf("there are more than %d files", w.most)}
+	}
+	for _, at := range below {
+		if err := w.dir(at, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// list looks at everything in a folder, sorted by name.
+func (w *walk) list(rel string) ([]seen, error) {
+	dir, err := w.root.Open(filepath.FromSlash(cmpOr(rel, ".")) + onlyFolder)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	slices.Sort(names)
+	entries := make([]seen, 0, len(names))
+	for _, name := range names {
+		st, missing := lstatIn(dir, w.root, filepath.FromSlash(rel), name)
+		if missing == nil {
+			entries = append(entries, seen{w.prefix + join(rel, name), st})
+		} else if !errors.Is(missing, fs.ErrNotExist) {
+			err = errors.Join(err, missing)
+		}
+	}
+	return entries, err
+}
+
+func cmpOr(s, or string) string {
+	if s == "" {
+		return or
+	}
+	return s
+}
+
+// rules adds what a folder says to what the ones above it say.
+func (w *walk) rules(rel string, up *rules, entries []seen) *rules {
+	own, begins := false, false
+	for _, e := range entries {
+		switch path.Base(e.key) {
+		case ".gitignore":
+			own = e.kind == kindFile
+		case ".git":
+			begins = true
+		}
+	}
+	if !own && !begins {
+		return up
+	}
+	l := &rules{up: up, cut: len(rel), repo: begins}
+	if rel != "" {
+		l.cut++
+	}
+	if own {
+		l.list = ignore.Parse(w.text(join(rel, ".gitignore")))
+	}
+	if begins {
+		l.extra = ignore.Parse(w.text(join(rel, ".git/info/exclude")))
+		w.out.repos = append(w.out.repos, filepath.Join(w.base, filepath.FromSlash(rel)))
+	}
+	return l
+}
+
+// text reads a small file in the root. One that cannot be read is empty.
+func (w *walk) text(rel string) []byte {
+	f, err := w.root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(f, smallText))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// addTracked adds the files that git has although an ignore file names them.
+// Once they are known they are looked at as any other.
+func (s *Snapshots) addTracked(out *walked) {
+	var news []*repo
+	for _, top := range out.repos {
+		if r := s.repo(top); !r.taken {
+			r.taken = true
+			news = append(news, r)
+		}
+	}
+	if len(news) == 0 {
+		return
+	}
+	at := map[string]int{}
+	for i, e := range out.list {
+		at[e.key] = i
+	}
+	for _, r := range news {
+		for rel := range r.index {
+			key, ok := s.key(filepath.Join(r.top, filepath.FromSlash(rel)))
+			i, there := at[key]
+			if !ok || there && out.list[i].kind != kindIgnored {
+				continue
+			}
+			st, err := s.lstat(key)
+			switch {
+			case err != nil || st.kind == kindDir: // it is gone, or is a submodule
+			case there:
+				out.list[i].stat = st
+			default:
+				out.list = append(out.list, seen{key, st})
+			}
+		}
+	}
+}
