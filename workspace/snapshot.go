@@ -63,24 +63,25 @@ type Snapshots struct {
 	cancel  context.CancelFunc
 	waiting sync.WaitGroup
 
-	mu       sync.Mutex
-	store    *copies // nil: not opened yet
-	failed   error   // why nothing is kept
-	told     bool
-	repos    map[string]*repo
-	held     map[string]*os.Root // folders that are open
-	known    map[string]*tracked
-	gen      int    // of the last look
-	based    bool   // all files are known
-	without  string // why what commands change is not known
-	since    int64  // the prompt at which the account begins
-	sealed   int64  // the prompt before whose first change everything was looked at
-	looked   bool   // that was in this process
-	open     bool   // a command ran after which nothing was looked at for good
-	crashed  bool   // it was so when an earlier process ended
-	running  int    // commands
-	ran      int64  // the last prompt at which commands ran that are not covered
-	firstRan int64
+	mu      sync.Mutex
+	store   *copies // nil: not opened yet
+	failed  error   // why nothing is kept
+	told    bool
+	repos   map[string]*repo
+	held    map[string]*os.Root // folders that are open
+	known   map[string]*tracked
+	gen     int    // of the last look
+	based   bool   // all files are known
+	without string // why what commands change is not known
+	why     string // why it was not, at the prompt ran
+	since   int64  // the prompt at which the account begins
+	sealed  int64  // the prompt before whose first change everything was looked at
+	looked  bool   // that was in this process
+	open    bool   // a command ran after which nothing was looked at for good
+	crashed bool   // it was so when an earlier process ended
+	running int    // commands
+	ran     int64  // the last prompt at which commands ran that are not covered
+	heads   []head // where repositories stood at some prompts
 }
 
 // snapRoot is one of the folders of the workspace.
@@ -298,7 +299,9 @@ func (s *Snapshots) take(l line) {
 	case "shut":
 		s.open = false
 	case "ran":
-		s.uncovered(l.N)
+		s.ran, s.why = l.N, l.Why
+	case "git":
+		s.heads = append(s.heads, head{l.N, l.Path, l.Why})
 	case "":
 		if l.Is == "" {
 			return
@@ -313,12 +316,6 @@ func (s *Snapshots) take(l line) {
 			st.git = string(oid)
 		}
 		s.enter(l.Path, change{st, l.By, l.N})
-	}
-}
-
-func (s *Snapshots) uncovered(n int64) {
-	if s.ran = n; s.firstRan == 0 {
-		s.firstRan = n
 	}
 }
 
@@ -382,7 +379,7 @@ func (s *Snapshots) beforeAny(ctx context.Context, n int64) {
 	}
 	if s.without != "" {
 		if s.ran != n {
-			s.uncovered(n)
+			s.ran, s.why = n, s.without
 			s.store.add(line{Kind: "ran", N: n, Why: s.without})
 		}
 		return
@@ -412,7 +409,39 @@ func (s *Snapshots) seal(ctx context.Context, n int64) {
 	if err == nil {
 		s.sealed, s.looked, s.crashed = n, true, false
 		s.dirty.Store(false)
+		s.stand(n)
 	}
+}
+
+// head is where a repository stood before the prompt n.
+type head struct {
+	n         int64
+	top, text string
+}
+
+// stand takes down where the repositories stand.
+func (s *Snapshots) stand(n int64) {
+	for top := range s.repos {
+		h := head{n, top, headOf(top)}
+		s.heads = append(s.heads, h)
+		s.store.add(line{Kind: "git", N: n, Path: top, Why: h.text})
+	}
+}
+
+// moved are the repositories that stand elsewhere than before the prompt to.
+func (s *Snapshots) moved(to int64) (lost []FileLoss) {
+	seen := map[string]bool{}
+	for _, h := range s.heads {
+		if h.n < to || seen[h.top] {
+			continue
+		}
+		seen[h.top] = true
+		if headOf(h.top) != h.text {
+			name, _ := s.key(h.top)
+			lost = append(lost, FileLoss{name, LossCommits})
+		}
+	}
+	return lost
 }
 
 // whose change it is that is found now, and of which prompt.

@@ -135,7 +135,7 @@ func (b *back) unchanged(c FileChange) error {
 		return err
 	}
 	if !c.now.same(st) && !(c.now.kind == kindIgnored && st.kind != kindAbsent) {
-		return errors.New("it was changed meanwhile, so it was left as it is")
+		return errors.New(LossMoved)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (b *back) remove(c FileChange) error {
 		}
 		err := b.place("remove", c.key).in(func(dir *os.Root, base string) error { return dir.Remove(base) })
 		if err != nil && c.now.kind == kindDir {
-			return fmt.Errorf("it is not empty: %w", plainly(err))
+			return fmt.Errorf(LossHolds+"%w", plainly(err))
 		}
 		if err != nil {
 			return err

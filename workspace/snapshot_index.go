@@ -109,6 +109,33 @@ func absoluteFrom(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
+// headOf is where a repository stands: the commit, and the branch.
+func headOf(top string) string {
+	dir, common, err := gitFolders(top)
+	if err != nil {
+		return ""
+	}
+	text, err := readSmall(filepath.Join(dir, "HEAD"), 4<<10)
+	head := strings.TrimSpace(string(text))
+	name, onBranch := strings.CutPrefix(head, "ref: ")
+	if err != nil || !onBranch || !filepath.IsLocal(name) {
+		return head
+	}
+	if text, err := readSmall(filepath.Join(common, filepath.FromSlash(name)), 4<<10); err == nil {
+		return head + " " + strings.TrimSpace(string(text))
+	}
+	packed, err := readSmall(filepath.Join(common, "packed-refs"), indexMost)
+	if err != nil {
+		return head
+	}
+	for row := range strings.Lines(string(packed)) {
+		if id, ref, _ := strings.Cut(strings.TrimSpace(row), " "); ref == name {
+			return head + " " + id
+		}
+	}
+	return head
+}
+
 // settings takes from the settings what says how files and objects differ.
 func (r *repo) settings(config, common string) {
 	r.hash = 20

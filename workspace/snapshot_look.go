@@ -213,12 +213,12 @@ func (s *Snapshots) content(key string, now *state) {
 		}
 	}
 	if now.size > s.opts.File {
-		now.why = fmt.Sprintf("it is larger than %d MB", s.opts.File/1e6)
+		now.why = LossLarge + megabytes(s.opts.File)
 		return
 	}
 	data, whole, err := s.readFile(key, now.stat)
 	if err != nil {
-		now.why = fmt.Sprintf("it could not be read (%v)", plainly(err))
+		now.why = LossUnread + plainly(err).Error()
 		return
 	}
 	if !whole {
@@ -237,11 +237,11 @@ func (s *Snapshots) content(key string, now *state) {
 	}
 	of := sum(sha256.Sum256(data))
 	if _, ok := s.store.at[of]; !ok && s.store.size+int64(len(data)) > s.opts.Total {
-		now.why = fmt.Sprintf("the copies have reached %d MB", s.opts.Total/1e6)
+		now.why = LossFull + megabytes(s.opts.Total)
 		return
 	}
 	if err := s.store.put(of, data); err != nil {
-		now.why = fmt.Sprintf("no copy could be kept (%v)", plainly(err))
+		now.why = LossUnkept + plainly(err).Error()
 		return
 	}
 	now.has, now.sum = true, of

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,8 +31,29 @@ type FileChange struct {
 // FileLoss is something that does not come back.
 type FileLoss struct {
 	Path string // empty: not of one file
-	Why  string // for people
+	Why  string // for people: one of the reasons below, some with a detail behind them
 }
+
+// Reasons of losses.
+const (
+	LossIgnored  = "an ignore file named it, so no copy was kept"
+	LossSpecial  = "it was no file (a pipe, a socket or a device)"
+	LossLarge    = "it is too large to be copied: more than "         // size
+	LossFull     = "no copy was kept, since the copies have reached " // size
+	LossUnread   = "it could not be read: "                           // error
+	LossUnkept   = "no copy could be kept: "                          // error
+	LossAgain    = "it was changed again before a copy could be kept"
+	LossGone     = "git no longer has it"
+	LossForm     = "git has it in another form (line ends or a filter)"
+	LossGit      = "git did not tell: " // error
+	LossEarlier  = "what was changed before copies were kept, such as in the session this one is a fork of"
+	LossCommands = "what commands changed: "    // one of the next two
+	LossMany     = "there are more files than " // number
+	LossSlow     = "looking at all files takes too long"
+	LossCommits  = "commits, branches and the index of git stay as they are now"
+	LossMoved    = "it was changed meanwhile, so it stays as it is"
+	LossHolds    = "it is not empty: " // error
+)
 
 // Plan is what going back to before a prompt would do.
 type Plan struct {
@@ -63,11 +85,12 @@ func (s *Snapshots) Plan(ctx context.Context, to int64) (*Plan, error) {
 		return nil, fmt.Errorf("go back with files: %w", err)
 	}
 	if s.since > to {
-		p.Lost = append(p.Lost, FileLoss{Why: "what was changed before these snapshots began, e.g. in the session this one was forked from"})
+		p.Lost = append(p.Lost, FileLoss{Why: LossEarlier})
 	}
 	if s.ran >= to && s.ran > 0 {
-		p.Lost = append(p.Lost, FileLoss{Why: "what commands changed: " + s.without})
+		p.Lost = append(p.Lost, FileLoss{Why: LossCommands + s.why})
 	}
+	p.Lost = append(p.Lost, s.moved(to)...)
 	return p, s.failed
 }
 
@@ -170,13 +193,13 @@ func (s *Snapshots) wasHidden(key string, to int64) bool {
 func (st state) lost() string {
 	switch {
 	case st.kind == kindIgnored:
-		return "an ignore file named it, so no copy was kept"
+		return LossIgnored
 	case st.kind == kindOther:
-		return "it was no file (a pipe, a socket or a device)"
+		return LossSpecial
 	case st.why != "":
-		return "no copy was kept: " + st.why
+		return st.why
 	case st.unread:
-		return "no copy was kept: it was changed again before one could be"
+		return LossAgain
 	}
 	return ""
 }
@@ -213,13 +236,13 @@ func (s *Snapshots) possible(ctx context.Context, p *Plan) error {
 		why := ""
 		switch {
 		case failed[c.was.repo] != nil:
-			why = fmt.Sprintf("it would be taken from git, which failed: %v", failed[c.was.repo])
+			why = LossGit + failed[c.was.repo].Error()
 		case !ok:
-			why = "git no longer has it"
+			why = LossGone
 		case size != c.was.size:
-			why = "git has it in another form (line ends or a filter)"
+			why = LossForm
 		case size > objectMost:
-			why = fmt.Sprintf("it is larger than %d MB", objectMost>>20)
+			why = LossLarge + megabytes(objectMost)
 		default:
 			return false
 		}
@@ -228,3 +251,6 @@ func (s *Snapshots) possible(ctx context.Context, p *Plan) error {
 	})
 	return nil
 }
+
+// megabytes is a size for people.
+func megabytes(n int64) string { return strconv.FormatInt(n/1_000_000, 10) + " MB" }

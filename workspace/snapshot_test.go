@@ -367,10 +367,10 @@ func TestWhatCannotComeBackIsToldBefore(t *testing.T) {
 	})
 	want := []string{
 		"restore .gitignore", "restore a", "restore b",
-		"lost c: no copy was kept: the copies have reached 0 MB",
+		"lost c: no copy was kept, since the copies have reached 0 MB",
 		"lost hidden: an ignore file named it, so no copy was kept",
 		"lost hidden/secret: an ignore file named it, so no copy was kept",
-		"lost large: no copy was kept: it is larger than 0 MB",
+		"lost large: it is too large to be copied: more than 0 MB",
 		"lost x.log: an ignore file named it, so no copy was kept",
 	}
 	if diff := cmp.Diff(want, said(s.plan(first))); diff != "" {
@@ -390,7 +390,7 @@ func TestATreeThatIsTooLargeIsSaidToBeUncovered(t *testing.T) {
 	first := s.prompt()
 	s.tool("f0", s.write("f0", "tool"))
 	s.command(s.write("f1", "command"))
-	want := []string{"restore f0", "lost: what commands changed: there are more than 3 files"}
+	want := []string{"restore f0", "lost: what commands changed: there are more files than 3"}
 	if diff := cmp.Diff(want, said(s.plan(first))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"oneloop/internal/ignore"
@@ -179,7 +180,7 @@ func (w *walk) dir(rel string, up *rules) error {
 		return err
 	}
 	if time.Now().After(w.until) {
-		return errMany{"looking at all files takes too long"}
+		return errMany{LossSlow}
 	}
 	entries, err := w.list(rel)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -204,7 +205,7 @@ func (w *walk) dir(rel string, up *rules) error {
 		w.out.list = append(w.out.list, e)
 	}
 	if len(w.out.list) > w.most {
-		return errMany{fmt.Sprintf("there are more than %d files", w.most)}
+		return errMany{LossMany + strconv.Itoa(w.most)}
 	}
 	for _, at := range below {
 		if err := w.dir(at, l); err != nil {
