@@ -351,6 +351,9 @@ func (s Store) Remove(path string) error {
 			return fail(err)
 		}
 	}
+	if err := os.RemoveAll(FilesDir(path)); err != nil {
+		return fail(err)
+	}
 	if err := os.Remove(path); err != nil {
 		return fail(err)
 	}

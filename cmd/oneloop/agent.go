@@ -55,6 +55,7 @@ type agent struct {
 	ends  ending
 	jobs  *tool.Jobs // what runs in the background; nil: nothing can
 	rules *policy.Rules
+	shots *shots                              // what files were before
 	files *tool.Files                         // what the agent knows of files
 	drop  func() error                        // closes files; nil: they share another agent's
 	hear  atomic.Pointer[func(oneloop.Event)] // who listens now
@@ -117,6 +118,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	} else if a.ws, err = p.open(a, s.dir); err != nil {
 		return nil, &codeError{exitConfig, err}
 	}
+	p.snapshots(a, s.parent)
 	ws := a.ws
 	info := ws.Describe()
 	if info.Shell == "" {
@@ -146,7 +148,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	if err != nil {
 		return nil, &codeError{exitConfig, err}
 	}
-	m := a.prepared(adapter)
+	m := a.watched(a.prepared(adapter))
 	m = model.Stall(m, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
 	m = model.Pause(m, model.PauseOptions{})
 	m = model.Retry(m, p.retries())
@@ -360,6 +362,9 @@ func (a *agent) Close() error {
 	}
 	if a.net != nil && a.own {
 		a.net.flush()
+	}
+	if a.own {
+		err = errors.Join(err, a.shots.close())
 	}
 	if a.drop != nil {
 		err = errors.Join(err, a.drop())

@@ -231,6 +231,7 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		"/sandbox":     func() { c.front.Say(c.sandbox()) },
 		"/clear":       func() { c.clear(ctx) },
 		"/fork":        func() { c.fork(ctx) },
+		"/rewind":      func() { c.rewind(ctx) },
 	}[name]
 	withWords := map[string]func(words string){
 		"/resume":  func(words string) { c.resume(ctx, words) },

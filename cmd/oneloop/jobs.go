@@ -27,6 +27,7 @@ func (p *program) background(s spec, a *agent) *tool.Jobs {
 func (a *agent) told(text string) {
 	a.Session.Inbox.Put(session.WithNext, &oneloop.Text{Text: text})
 	a.tell(oneloop.Notice{Text: text})
+	a.late()
 }
 
 // endJobs ends what runs in the background and names it; empty: nothing did.

@@ -83,6 +83,7 @@ func (p *program) task(ctx context.Context) (err error) {
 // It takes Turn and not the iterator of Send: passing each event to another
 // goroutine takes about a tenth of the time of a short turn.
 func (p *program) listen(ctx context.Context, a *agent, blocks []oneloop.Block, to ...func(oneloop.Event)) error {
+	defer a.rest()
 	return a.Turn(ctx, p.hearing(a, to...), blocks...)
 }
 

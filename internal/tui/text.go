@@ -139,25 +139,48 @@ type Text struct {
 	Forked         string // session
 	OtherFolder    string // session, its folder
 	Renamed        string // name
-	HooksWait      string
-	HooksLeft      string
-	Interrupting   string
-	Interrupted    string
-	WaitsModel     string // time
-	WaitsReply     string // time
-	WaitsCall      string // time
-	WaitsCalls     string // number of calls, time
-	LeaveAgain     string
-	LeaveLater     string
-	Queued         string // the prompt's first line
-	MoreLines      plural
-	MoreHits       plural
-	WebSearch      string // query
-	SearchFailed   string // code
-	MoreChars      plural
-	MoreBytes      plural
-	PromptKept     string
-	HistoryFailed  string // file, error
+
+	// Going back.
+	RewindNone     string
+	RewindPick     string
+	RewindTitle    string    // the prompt
+	RewindActs     [3]string // brought back, made again, removed; number, files
+	RewindYours    string    // number, files
+	RewindLost     string    // files, reason
+	RewindLostAll  string    // reason
+	RewindLeft     string    // number, files
+	RewindMore     string    // files, number of further ones
+	RewindNothing  string
+	RewindOff      string    // error
+	RewindChoices  [3]string // conversation and files, conversation, files
+	RewindMine     string    // number, files
+	RewindMineKeep string
+	RewindMineTake string
+	RewindTalk     string     // the prompt
+	RewindDone     plural     // of files
+	RewindFailed   string     // file, reason
+	RewindKept     string     // folder
+	Losses         [17]string // reasons why a file does not come back, as package workspace has them
+
+	HooksWait     string
+	HooksLeft     string
+	Interrupting  string
+	Interrupted   string
+	WaitsModel    string // time
+	WaitsReply    string // time
+	WaitsCall     string // time
+	WaitsCalls    string // number of calls, time
+	LeaveAgain    string
+	LeaveLater    string
+	Queued        string // the prompt's first line
+	MoreLines     plural
+	MoreHits      plural
+	WebSearch     string // query
+	SearchFailed  string // code
+	MoreChars     plural
+	MoreBytes     plural
+	PromptKept    string
+	HistoryFailed string // file, error
 
 	// What is in force.
 	CommandsIn    string // what confines commands
