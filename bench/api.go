@@ -20,6 +20,9 @@ type script struct {
 	Turns   int
 	Command func(turn int) string // from 1
 
+	// Work fills the folder that is worked in; nil: it is empty.
+	Work func(dir string) error
+
 	// Last is called when the request that will get the final text has been
 	// read, while the program waits for it.
 	Last func()

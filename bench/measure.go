@@ -75,6 +75,7 @@ var parts = []struct {
 	{"search", (*bench).search},
 	{"edit", (*bench).edit},
 	{"sandbox", (*bench).sandbox},
+	{"snapshots", (*bench).snapshots},
 }
 
 func names() (out []string) {

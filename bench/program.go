@@ -67,7 +67,7 @@ func (p program) play(ctx context.Context, s script) (run, error) {
 	if err != nil {
 		return r, err
 	}
-	cmd, out, err := p.command(ctx, dir, server.URL())
+	cmd, out, err := p.command(ctx, dir, server.URL(), s)
 	if err != nil {
 		server.Close()
 		return r, err
@@ -96,10 +96,15 @@ func (p program) play(ctx context.Context, s script) (run, error) {
 
 // command prepares a run below dir. What the program prints goes to a file,
 // so that no goroutine here copies while it is measured.
-func (p program) command(ctx context.Context, dir, url string) (*exec.Cmd, *os.File, error) {
+func (p program) command(ctx context.Context, dir, url string, s script) (*exec.Cmd, *os.File, error) {
 	home, work := filepath.Join(dir, "home"), filepath.Join(dir, "work")
 	for _, d := range []string{filepath.Join(home, "tmp"), work} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s.Work != nil {
+		if err := s.Work(work); err != nil {
 			return nil, nil, err
 		}
 	}

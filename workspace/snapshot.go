@@ -24,6 +24,9 @@ type SnapshotOptions struct {
 	// At is the number of the prompt that is being worked on. Later prompts
 	// have greater ones.
 	At func() int64
+	// Since is the newest prompt of which it is not known what it changed, as
+	// when the conversation was begun without snapshots. Usually 0.
+	Since int64
 	// Busy reports whether commands run in the background, so that a change
 	// can be theirs. Nil: none does.
 	Busy func() bool
@@ -69,18 +72,19 @@ type Snapshots struct {
 	repos   map[string]*repo
 	held    map[string]*os.Root // folders that are open
 	known   map[string]*tracked
-	gen     int    // of the last look
-	based   bool   // all files are known
-	without string // why what commands change is not known
-	why     string // why it was not, at the prompt ran
-	since   int64  // the prompt at which the account begins
-	sealed  int64  // the prompt before whose first change everything was looked at
-	looked  bool   // that was in this process
-	open    bool   // a command ran after which nothing was looked at for good
-	crashed bool   // it was so when an earlier process ended
-	running int    // commands
-	ran     int64  // the last prompt at which commands ran that are not covered
-	heads   []head // where repositories stood at some prompts
+	gen     int      // of the last look
+	based   bool     // all files are known
+	without string   // why what commands change is not known
+	why     string   // why it was not, at the prompt ran
+	since   int64    // the newest prompt of which nothing is known
+	sealed  int64    // the prompt before whose first change everything was looked at
+	looked  bool     // that was in this process
+	open    bool     // a command ran after which nothing was looked at for good
+	crashed bool     // it was so when an earlier process ended
+	running int      // commands
+	ran     int64    // the last prompt at which commands ran that are not covered
+	touched []string // what tools changed since the last look
+	heads   []head   // where repositories stood at some prompts
 }
 
 // snapRoot is one of the folders of the workspace.
@@ -267,12 +271,10 @@ func (s *Snapshots) load() error {
 		switch {
 		case l.Kind == "head":
 			// What was known of another folder means nothing here.
-			if here = l.Root == root; here && s.since == 0 {
-				s.since = l.N
+			if here = l.Root == root; !here {
+				s.known, s.based, s.open = map[string]*tracked{}, false, false
 			}
-			if !here {
-				s.known, s.based, s.since, s.open = map[string]*tracked{}, false, 0, false
-			}
+			s.since = l.N
 		case here:
 			s.take(l)
 		}
@@ -282,7 +284,7 @@ func (s *Snapshots) load() error {
 	}
 	s.crashed, s.open = s.open, false
 	if !here {
-		s.since = s.opts.At()
+		s.since = s.opts.Since
 		s.store.add(line{Kind: "head", N: s.since, Root: root})
 	}
 	return nil
@@ -534,6 +536,12 @@ func (s *Snapshots) after(n int64, keys []string, any bool) {
 		s.running--
 		s.dirty.Store(s.dirty.Load() || s.without == "")
 	}
+	s.touched = append(s.touched, keys...)
+	s.touch(keys, n)
+}
+
+// touch takes what became of paths for the agent's doing.
+func (s *Snapshots) touch(keys []string, n int64) {
 	for _, key := range keys {
 		st, err := s.lstat(key)
 		if err != nil {
@@ -541,12 +549,25 @@ func (s *Snapshots) after(n int64, keys []string, any bool) {
 		}
 		switch t := s.known[key]; {
 		case t != nil:
-			s.compare(key, t, st, byTool, n, false)
+			s.compare(key, t, st, byTool, n, statOnly)
 		case st.kind != kindAbsent:
 			s.record(key, change{state{stat: st, unread: true, racy: fresh20(st)}, byTool, n})
 		}
 	}
 	s.keep()
+}
+
+// Again says that something of the agent's own, such as a hook, may have
+// changed further what the agent has changed, or anything else.
+func (s *Snapshots) Again() {
+	s.mu.Lock()
+	defer s.tell()
+	defer s.mu.Unlock()
+	if s.store == nil || s.failed != nil || len(s.touched) == 0 && !s.open {
+		return
+	}
+	s.touch(s.touched, s.opts.At())
+	s.dirty.Store(s.dirty.Load() || s.based && s.open)
 }
 
 // fresh20 reports whether a file was changed so lately that it can change

@@ -26,7 +26,7 @@ func (s *Snapshots) Coming(n int64) {
 	if s.dirty.Load() {
 		return
 	}
-	s.beside(0, func(ctx context.Context) {
+	s.beside(snapPause, func(ctx context.Context) {
 		if s.sealed == n && s.based && s.running == 0 && !s.dirty.Load() {
 			by, at := s.whose(n)
 			s.look(ctx, by, at, keepNew)
@@ -81,6 +81,7 @@ func (s *Snapshots) settle(ctx context.Context) error {
 	if s.running > 0 {
 		return nil
 	}
+	s.touched = nil
 	if s.based && (s.dirty.Load() || s.open) {
 		by := byTool
 		if !s.dirty.Load() {

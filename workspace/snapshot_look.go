@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,8 @@ func (s *Snapshots) base(ctx context.Context, n int64) error {
 		return err
 	}
 	s.gen++
+	// So that it is the same ones that go beyond the bounds.
+	slices.SortFunc(found.list, func(a, b seen) int { return strings.Compare(a.key, b.key) })
 	alike := s.alike(ctx, found)
 	for _, e := range found.list {
 		t := s.known[e.key]

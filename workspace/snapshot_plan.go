@@ -84,7 +84,7 @@ func (s *Snapshots) Plan(ctx context.Context, to int64) (*Plan, error) {
 	if err := s.possible(ctx, p); err != nil {
 		return nil, fmt.Errorf("go back with files: %w", err)
 	}
-	if s.since > to {
+	if s.since >= to {
 		p.Lost = append(p.Lost, FileLoss{Why: LossEarlier})
 	}
 	if s.ran >= to && s.ran > 0 {

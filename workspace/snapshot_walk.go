@@ -9,8 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"oneloop/internal/ignore"
@@ -73,6 +76,18 @@ type walk struct {
 	skip   string // a folder in it that is walked for itself, absolute
 	most   int
 	until  time.Time
+
+	mu   sync.Mutex // guards what follows, and out
+	wake sync.Cond
+	jobs []folderJob // the last is taken first, so that few wait
+	busy int
+	err  error // ends the walk
+}
+
+// folderJob is a folder that waits, with what is said above it.
+type folderJob struct {
+	rel string
+	up  *rules
 }
 
 // look walks through all folders. It fails with an errMany where there is too
@@ -90,7 +105,7 @@ func (s *Snapshots) walk(ctx context.Context) (*walked, error) {
 		if outer != "" {
 			out.repos = append(out.repos, outer)
 		}
-		err = w.dir("", above)
+		err = w.run(above)
 		root.Close()
 		if err != nil {
 			return nil, err
@@ -174,23 +189,77 @@ func lexists(path string) bool {
 // versioned are the folders of version control, which are left alone.
 var versioned = []string{".git", ".hg", ".svn", ".jj", ".bzr"}
 
-// dir takes what is in the folder rel of the root, and below it.
-func (w *walk) dir(rel string, up *rules) error {
-	if err := context.Cause(w.ctx); err != nil {
-		return err
+// run goes through the folders with several workers: most of the time is the
+// system's.
+func (w *walk) run(above *rules) error {
+	w.wake.L = &w.mu
+	w.jobs = []folderJob{{"", above}}
+	var wg sync.WaitGroup
+	for range min(max(2, runtime.GOMAXPROCS(0)), 4) {
+		wg.Go(w.work)
 	}
-	if time.Now().After(w.until) {
-		return errMany{LossSlow}
+	wg.Wait()
+	return w.err
+}
+
+func (w *walk) work() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		for len(w.jobs) == 0 && w.busy > 0 {
+			w.wake.Wait()
+		}
+		if len(w.jobs) == 0 || w.err != nil {
+			return
+		}
+		j := w.jobs[len(w.jobs)-1]
+		w.jobs = w.jobs[:len(w.jobs)-1]
+		w.busy++
+		w.mu.Unlock()
+		entries, below, unread := w.safely(j)
+		w.mu.Lock()
+		w.busy--
+		w.took(j, entries, below, unread)
+		w.wake.Broadcast()
 	}
-	entries, err := w.list(rel)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.out.unread[w.prefix+rel] = true
+}
+
+// took adds what a folder holds to what was found.
+func (w *walk) took(j folderJob, entries []seen, below []folderJob, unread error) {
+	w.out.list = append(w.out.list, entries...)
+	w.jobs = append(w.jobs, below...)
+	if unread != nil && !errors.Is(unread, fs.ErrNotExist) {
+		w.out.unread[strings.TrimSuffix(w.prefix+j.rel, "/")] = true
 	}
-	l := w.rules(rel, up, entries)
-	var below []string
-	for _, e := range entries {
+	switch {
+	case w.err != nil:
+	case w.ctx.Err() != nil:
+		w.err = context.Cause(w.ctx)
+	case time.Now().After(w.until):
+		w.err = errMany{LossSlow}
+	case len(w.out.list) > w.most:
+		w.err = errMany{LossMany + strconv.Itoa(w.most)}
+	}
+}
+
+// safely is dir with a panic as an error: nobody above could catch it.
+func (w *walk) safely(j folderJob) (entries []seen, below []folderJob, unread error) {
+	defer func() {
+		if v := recover(); v != nil {
+			unread = fmt.Errorf("internal error in %s: %v", cmpOr(j.rel, "."), v)
+		}
+	}()
+	return w.dir(j)
+}
+
+// dir gives what is in a folder and counts, and the folders below it.
+func (w *walk) dir(j folderJob) (entries []seen, below []folderJob, unread error) {
+	all, unread := w.list(j.rel)
+	l := w.rules(j.rel, j.up, all)
+	entries = all[:0]
+	for _, e := range all {
 		name := path.Base(e.key)
-		at := join(rel, name)
+		at := join(j.rel, name)
 		switch {
 		case slices.Contains(versioned, name), e.kind == kindDir && w.skip != "" && filepath.Join(w.base, filepath.FromSlash(at)) == w.skip:
 			continue
@@ -200,19 +269,11 @@ func (w *walk) dir(rel string, up *rules) error {
 			}
 			e.kind = kindIgnored
 		case e.kind == kindDir:
-			below = append(below, at)
+			below = append(below, folderJob{at, l})
 		}
-		w.out.list = append(w.out.list, e)
+		entries = append(entries, e)
 	}
-	if len(w.out.list) > w.most {
-		return errMany{LossMany + strconv.Itoa(w.most)}
-	}
-	for _, at := range below {
-		if err := w.dir(at, l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return entries, below, unread
 }
 
 func join(dir, name string) string {
@@ -222,7 +283,7 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// list looks at everything in a folder, sorted by name.
+// list looks at everything in a folder.
 func (w *walk) list(rel string) ([]seen, error) {
 	dir, err := w.root.Open(filepath.FromSlash(cmpOr(rel, ".")) + onlyFolder)
 	if err != nil {
@@ -230,7 +291,6 @@ func (w *walk) list(rel string) ([]seen, error) {
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
-	slices.Sort(names)
 	entries := make([]seen, 0, len(names))
 	for _, name := range names {
 		st, missing := lstatIn(dir, w.root, filepath.FromSlash(rel), name)
@@ -273,7 +333,9 @@ func (w *walk) rules(rel string, up *rules, entries []seen) *rules {
 	}
 	if begins {
 		l.extra = ignore.Parse(w.text(join(rel, ".git/info/exclude")))
+		w.mu.Lock()
 		w.out.repos = append(w.out.repos, filepath.Join(w.base, filepath.FromSlash(rel)))
+		w.mu.Unlock()
 	}
 	return l
 }

@@ -51,15 +51,16 @@ type agent struct {
 	private func() (link string, err error) // makes scratch
 	net     *network
 
-	hooks *policy.Hooks
-	ends  ending
-	jobs  *tool.Jobs // what runs in the background; nil: nothing can
-	rules *policy.Rules
-	shots *shots                              // what files were before
-	files *tool.Files                         // what the agent knows of files
-	drop  func() error                        // closes files; nil: they share another agent's
-	hear  atomic.Pointer[func(oneloop.Event)] // who listens now
-	one   sync.Mutex                          // held while they hear
+	hooks   *policy.Hooks
+	ends    ending
+	jobs    *tool.Jobs // what runs in the background; nil: nothing can
+	rules   *policy.Rules
+	earlier int64                               // the newest prompt the log had when it was opened
+	shots   *shots                              // what files were before
+	files   *tool.Files                         // what the agent knows of files
+	drop    func() error                        // closes files; nil: they share another agent's
+	hear    atomic.Pointer[func(oneloop.Event)] // who listens now
+	one     sync.Mutex                          // held while they hear
 }
 
 // tell hands an event that belongs to no turn to the log, and to whoever

@@ -63,7 +63,7 @@ func (p *program) newLog(opts session.LogOptions) *session.Log {
 
 func (a *agent) take(log *session.Log) {
 	a.log.Store(log)
-	a.id = log.ID()
+	a.id, a.earlier = log.ID(), newest(log)
 }
 
 // renew begins a new conversation with the same agent.
@@ -74,16 +74,6 @@ func (p *program) renew(a *agent) {
 	}
 	a.take(p.newLog(p.logOptions(a, spec{dir: a.dir})))
 	a.Session = a.build()
-}
-
-// intended has calls that must not run twice written down before they run.
-// The log is looked up then: another conversation has another one.
-func (a *agent) intended(t oneloop.Tool) oneloop.Tool {
-	inner := t
-	t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
-		return a.log.Load().Intend(inner).Run(ctx, call, emit)
-	}
-	return t
 }
 
 // person is who runs the program and where.

@@ -43,6 +43,7 @@ func (p *program) snapshots(a *agent, parent *agent) {
 			return workspace.NewSnapshots(a.ws, workspace.SnapshotOptions{
 				Dir:   session.FilesDir(log.Path()),
 				At:    func() int64 { return newest(log) },
+				Since: a.earlier,
 				Busy:  func() bool { return a.jobs != nil && len(a.jobs.Running()) > 0 },
 				NoGit: !p.trusts(),
 				Trouble: func(err error) {
@@ -123,40 +124,56 @@ func (s *shots) close() error {
 	return s.end()
 }
 
-// reversible has what a tool changes in files kept as it was. Calls that only
-// read do not come here.
-func (a *agent) reversible(t oneloop.Tool) oneloop.Tool {
+// answerable has calls that must not run twice written down before they run,
+// and what calls change in files kept as it was. The log is looked up then:
+// another conversation has another one.
+func (a *agent) answerable(t oneloop.Tool) oneloop.Tool {
 	inner := t
 	t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
-		if paths, writes := written(inner, call); writes {
-			if snaps := a.shots.get(); snaps != nil {
-				defer snaps.Before(ctx, paths...)()
-			}
+		effect := oneloop.Once
+		if inner.Effect != nil {
+			effect = inner.Effect(call)
 		}
-		return inner.Run(ctx, call, emit)
+		if effect == oneloop.ReadOnly {
+			return inner.Run(ctx, call, emit)
+		}
+		if snaps := a.shots.get(); snaps != nil {
+			defer snaps.Before(ctx, written(inner, call, effect)...)()
+		}
+		once := inner
+		once.Effect = func(*oneloop.ToolUse) oneloop.Effect { return effect } // a long command is not parsed again
+		return a.log.Load().Intend(once).Run(ctx, call, emit)
 	}
 	return t
 }
 
-// written are the files that a call changes, none when it can be any; writes
-// is false when it changes none.
-func written(t oneloop.Tool, call *oneloop.ToolUse) (paths []string, writes bool) {
-	if t.Touches == nil || t.Effect != nil && t.Effect(call) == oneloop.ReadOnly {
-		return nil, false
+// written are the files that a call changes; none when it can be any.
+func written(t oneloop.Tool, call *oneloop.ToolUse, effect oneloop.Effect) (paths []string) {
+	if effect == oneloop.Once || t.Touches == nil {
+		return nil
 	}
 	touches, err := t.Touches(call)
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	for _, touch := range touches {
-		switch touch.Kind {
-		case oneloop.TouchCommand:
-			return nil, true
-		case oneloop.TouchWrite:
+		if touch.Kind == oneloop.TouchWrite {
 			paths = append(paths, touch.Name)
 		}
 	}
-	return paths, len(paths) > 0
+	return paths
+}
+
+// watching has what changes until done is called count as the agent's own
+// doing.
+func (a *agent) watching() (done func()) {
+	files := a.files.Watching()
+	return func() {
+		files()
+		if snaps := a.shots.made(); snaps != nil {
+			snaps.Again()
+		}
+	}
 }
 
 // watched has changes looked at beside the requests of m.

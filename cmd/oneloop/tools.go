@@ -56,7 +56,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		a.files = tool.NewFiles(ws, tool.FilesOptions{})
 		a.drop = a.files.Close
 	}
-	a.hooks.Watch = a.files.Watching
+	a.hooks.Watch = a.watching
 	ask := a.hooks.Ask(p.ask)
 	a.rules = rules
 	judging := policy.GateOptions{
@@ -71,7 +71,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		a.net.judged(judging)
 	}
 	judge := a.hooks.Gate(judging)
-	gate := func(t oneloop.Tool) oneloop.Tool { return judge(a.reversible(a.intended(t))) }
+	gate := func(t oneloop.Tool) oneloop.Tool { return judge(a.answerable(t)) }
 	a.jobs = p.background(s, a)
 	for _, t := range []oneloop.Tool{
 		a.files.Watch(tool.Bash(p.commands(ws), tool.BashOptions{Attach: s.attach, SpillDir: a.scratch, Files: a.files, Jobs: a.jobs})),
