@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -42,6 +43,7 @@ type life struct {
 	Keep    float64       // the part of it that is written
 	After   time.Duration // it dies then at the latest; 0: it does not
 	Forking bool          // it goes on in a fork
+	Window  int           // tokens; 0: the conversation is never made shorter
 }
 
 // victim is one life: the process works on the conversation it finds.
@@ -71,7 +73,8 @@ func victim(plan string) int {
 	if err != nil {
 		return fail(err)
 	}
-	s := &session.Session{Model: wrap.Retry(api, wrap.RetryOptions{Retries: 1, Delay: time.Microsecond}), Tools: box, Inbox: new(session.Inbox), Transcript: l}
+	s := &session.Session{Model: wrap.Retry(api, wrap.RetryOptions{Retries: 1, Delay: time.Microsecond}), Tools: box, Inbox: new(session.Inbox), Transcript: l,
+		Window: session.Window{Tokens: c.Window}}
 	for i := range c.Turns {
 		if random.IntN(3) == 0 {
 			s.Inbox.Put(session.When(random.IntN(3)), text(fmt.Sprintf("also %d of %d", i, c.Seed)))
@@ -80,7 +83,10 @@ func victim(plan string) int {
 		if random.IntN(4) == 0 {
 			time.AfterFunc(time.Duration(random.IntN(30))*time.Millisecond, cancel)
 		}
-		err := s.Turn(ctx, nil, text(fmt.Sprintf("turn %d of %d", i, c.Seed)))
+		err := c.shorter(ctx, s, random)
+		if err == nil {
+			err = s.Turn(ctx, nil, text(fmt.Sprintf("turn %d of %d", i, c.Seed)))
+		}
 		cancel()
 		if err != nil && !errors.Is(err, oneloop.ErrInterrupted) {
 			return fail(err)
@@ -203,6 +209,9 @@ type chaos struct {
 	server *script.Server
 	random *rand.Rand
 	killed int
+
+	window  int           // tokens; 0: the conversation is never made shorter
+	shorter *atomic.Int64 // how often it was
 }
 
 func (c *chaos) play(kills int) {
@@ -231,7 +240,7 @@ func (c *chaos) play(kills int) {
 
 // live runs one life and waits for its end.
 func (c *chaos) live(l life) {
-	l.URL, l.Dir, l.Seed = c.server.URL(), c.dir, c.random.Uint64()
+	l.URL, l.Dir, l.Seed, l.Window = c.server.URL(), c.dir, c.random.Uint64(), c.window
 	plan, err := json.Marshal(l)
 	if err != nil {
 		c.Fatal(err)
@@ -267,6 +276,10 @@ func (c *chaos) judge() {
 		if done[id]++; done[id] > 1 {
 			c.Errorf("%s was done %d times", id, done[id])
 		}
+	}
+	if c.window > 0 {
+		c.judgeShorter(done)
+		return
 	}
 	requests := c.server.Requests()
 	for i, r := range requests[1:] {

@@ -236,7 +236,8 @@ func (s *Session) shorten(ctx context.Context, emit func(oneloop.Event), req *on
 	if err != nil {
 		return err
 	}
-	c := Compaction{Summary: s.standIn(text, req.Messages), Stay: stay, Before: before}
+	stay, words := inWords(req.Messages, stay)
+	c := Compaction{Summary: s.standIn(text, tell(words, how.keep*3/2), req.Messages), Stay: stay, Before: before}
 	if err := log.Compact(c); err != nil {
 		return fmt.Errorf("make the conversation shorter: %w", err)
 	}
@@ -335,8 +336,33 @@ func leaving(msgs []*oneloop.Message, stay []int) (gone []*oneloop.Message, won 
 	return gone, won
 }
 
-// standIn is the message that stands for what was left out.
-func (s *Session) standIn(summary string, msgs []*oneloop.Message) *oneloop.Message {
+// inWords takes the rounds of a turn that goes on out of what stays, if there
+// was reasoning in them: they are to be told in words. An API refuses them
+// without their reasoning, and the reasoning behind anything but what it
+// followed.
+func inWords(msgs []*oneloop.Message, stay []int) (left []int, words []*oneloop.Message) {
+	if msgs[len(msgs)-1].Role != oneloop.User {
+		return stay, nil // the turn is over
+	}
+	from := goesOn(msgs)
+	reasoned := false
+	for _, i := range stay {
+		if m := msgs[i]; i < from || m.Role == oneloop.User && len(results(m)) == 0 { // said by the user
+			left = append(left, i)
+			continue
+		}
+		words = append(words, msgs[i])
+		reasoned = reasoned || withoutThinking(msgs[i]) != msgs[i]
+	}
+	if !reasoned {
+		return stay, nil
+	}
+	return left, words
+}
+
+// standIn is the message that stands for what was left out. newest are rounds
+// that are told in words.
+func (s *Session) standIn(summary, newest string, msgs []*oneloop.Message) *oneloop.Message {
 	var b strings.Builder
 	b.WriteString("[The earlier part of this conversation was taken out, because your context window was filling up. This summary stands for it.]\n<summary>\n")
 	b.WriteString(summary)
@@ -348,6 +374,9 @@ func (s *Session) standIn(summary string, msgs []*oneloop.Message) *oneloop.Mess
 		if text := strings.TrimSpace(n.text()); text != "" {
 			fmt.Fprintf(&b, "<kept name=%q>\n%s\n</kept>\n", n.name, text)
 		}
+	}
+	if newest != "" {
+		b.WriteString("<newest>\nWhat you did last, word for word:\n" + newest + "\n</newest>\n")
 	}
 	b.WriteString("[What stands behind this is as it was, the user's last message word for word.")
 	switch last := msgs[len(msgs)-1]; {

@@ -28,7 +28,8 @@ type chance struct {
 	fixed  string   // system and tools
 	prompt string   // the last the user said
 	faults []string
-	short  bool // the conversation was made shorter since
+	short  bool            // the conversation was made shorter since
+	sealed map[string]bool // the calls whose message had reasoning
 }
 
 func (c *chance) fault(format string, args ...any) {
@@ -62,6 +63,7 @@ func (c *chance) look(req *oneloop.Request) (aside bool) {
 	if aside && strings.HasPrefix(req.Messages[0].Text(), "This is a conversation between") {
 		return true
 	}
+	c.reasoned(req)
 	var now []string
 	prompted := c.prompt == ""
 	for _, m := range req.Messages {
@@ -78,6 +80,22 @@ func (c *chance) look(req *oneloop.Request) (aside bool) {
 		c.sent, c.short = now, false
 	}
 	return aside
+}
+
+// reasoned looks that the turn that goes on has the reasoning it came with.
+func (c *chance) reasoned(req *oneloop.Request) {
+	for i := len(req.Messages) - 1; i >= 0; i-- {
+		m := req.Messages[i]
+		if m.Role == oneloop.User {
+			if _, answers := m.Blocks[0].(*oneloop.ToolResult); !answers && (i == 0 || req.Messages[i-1].Role == oneloop.Assistant) {
+				return
+			}
+			continue
+		}
+		if _, has := m.Blocks[0].(*oneloop.Thinking); !has && len(m.ToolUses()) > 0 && c.sealed[m.ToolUses()[0].ID] {
+			c.fault("message %d lacks its reasoning", i)
+		}
+	}
 }
 
 func (c *chance) Generate(_ context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
@@ -105,6 +123,7 @@ func (c *chance) Generate(_ context.Context, req *oneloop.Request, emit func(one
 		for range 1 + c.luck.IntN(3) {
 			c.calls++
 			m.Blocks = append(m.Blocks, call(fmt.Sprint("c", c.calls), "T"))
+			_, c.sealed[fmt.Sprint("c", c.calls)] = m.Blocks[0].(*oneloop.Thinking)
 		}
 	}
 	if one(3) {
@@ -117,7 +136,7 @@ func TestWhateverIsMadeShorterTheNextRequestIsAccepted(t *testing.T) {
 	shorter := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		luck := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "luck"), 1))
-		c := &chance{t: rt, luck: luck}
+		c := &chance{t: rt, luck: luck, sealed: map[string]bool{}}
 		path := filepath.Join(t.TempDir(), "s.jsonl")
 		box := tools(func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) {
 			return oneloop.TextResult(strings.Repeat("字 output", 1+luck.IntN(400))), nil

@@ -464,6 +464,9 @@ func TestReasoningIsNotSentAfterTheSummary(t *testing.T) {
 	if _, err := send(t, t.Context(), s, text(task)); err != nil {
 		t.Fatal(err)
 	}
+	words := func(req *oneloop.Request) bool { // those that were said last are told
+		return strings.Contains(req.Messages[0].Text(), "<newest>") && strings.Count(req.Messages[0].Text(), "You called T {}") == 1 && roles(req) == "uu"
+	}
 	seals := func(req *oneloop.Request) (n int) {
 		for _, m := range req.Messages {
 			for _, b := range m.Blocks {
@@ -475,7 +478,7 @@ func TestReasoningIsNotSentAfterTheSummary(t *testing.T) {
 		return n
 	}
 	asked := w.asked[0]
-	if seals(w.requests[asked-1]) == 0 || seals(w.requests[asked]) != 0 || roles(w.requests[asked]) == "uu" || seals(w.requests[asked+1]) != 1 {
+	if seals(w.requests[asked-1]) == 0 || seals(w.requests[asked]) != 0 || !words(w.requests[asked]) || seals(w.requests[asked+1]) != 1 {
 		t.Errorf("%d pieces of reasoning are sent for the summary, %d behind it, then %d", seals(w.requests[asked-1]), seals(w.requests[asked]), seals(w.requests[asked+1]))
 	}
 }

@@ -329,8 +329,9 @@ func (p *poison) flatten() {
 
 // goesOn is the index of the first message of the turn that goes on: it lies
 // behind the last thing the user said that no results stand beside.
-func (p *poison) goesOn() int {
-	msgs := p.req.Messages
+func (p *poison) goesOn() int { return goesOn(p.req.Messages) }
+
+func goesOn(msgs []*oneloop.Message) int {
 	for from := len(msgs); from > 0; {
 		end := from
 		beside := false
