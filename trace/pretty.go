@@ -65,6 +65,11 @@ func (p *Pretty) Event(e oneloop.Event) {
 		p.added(who, e.Message)
 	case oneloop.ToolStart:
 		p.print(who+"tool call", e.Call)
+	case oneloop.Compacted:
+		if who == "" {
+			p.messages = nil // a summary stands for them, which the next request has in it
+		}
+		p.write(fmt.Appendf(nil, "%sconversation made shorter: %d tokens before, %d now\n", who, e.Before, e.After))
 	case oneloop.Boundary:
 		p.print(who+"commands run in: "+e.In, nil)
 	case oneloop.Retry:

@@ -293,3 +293,16 @@ func TestPrettyShowsMessagesAsTheyAreSent(t *testing.T) {
 		t.Errorf("the conversation is shown as\n%s", got)
 	}
 }
+
+func TestPrettyShowsNoMessagesThatASummaryStandsFor(t *testing.T) {
+	var b bytes.Buffer
+	p := trace.NewPretty(&b)
+	p.Event(oneloop.TurnStart{Messages: []*oneloop.Message{oneloop.UserText("long ago")}})
+	p.Event(oneloop.MessageAdded{Message: oneloop.UserText("long ago")})
+	p.Event(oneloop.Compacted{Trigger: "auto", Before: 900, After: 70})
+	before := b.Len()
+	p.Event(oneloop.TurnStart{Messages: []*oneloop.Message{oneloop.UserText("now")}})
+	if after := b.String()[before:]; !strings.Contains(b.String()[:before], "made shorter: 900 tokens before, 70 now") || strings.Contains(after, "long ago") || !strings.Contains(after, "now") {
+		t.Errorf("it shows\n%s", b.String())
+	}
+}
