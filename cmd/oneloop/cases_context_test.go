@@ -133,10 +133,12 @@ func TestCaseCtx06ChineseIsCountedWhereTheAPIDoesNot(t *testing.T) {
 	p := newProduct(t, reading(10, 1, func(int) *script.Usage { return &script.Usage{} }))
 	p.files(10, strings.Repeat("汉", 3000))
 	p.env = append(p.env, "ONELOOP_CONTEXT_WINDOW=20000")
-	p.done(longTask)
+	o := p.done("--output-format", "stream-json", longTask)
 	if len(p.summed()) == 0 {
 		t.Error("nothing was made shorter")
 	}
+	contains(t, o.stdout, `"subtype":"compact_boundary","compact_metadata":{"post_tokens":`, `"trigger":"auto"`)
+	lacks(t, o.stdout, "SUM") // is for the model
 	for _, r := range p.server.Requests() {
 		if n := strings.Count(string(r.Body), "汉"); n >= 20_000 {
 			t.Errorf("request %d has %d Chinese characters", r.N, n)
