@@ -73,6 +73,13 @@ func TestWhatWaitedWhenTheProcessEndedIsThereAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
+	fork, err := session.Fork(path, 0, session.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, _ := open(t, fork); len(f.Undelivered()) != 0 {
+		t.Error("a copy has what waits for the other one")
+	}
 
 	again, _ := open(t, path)
 	if got := words(again.Undelivered()); !slices.Equal(got, []string{"first", "second"}) {
@@ -96,13 +103,6 @@ func TestWhatWaitedWhenTheProcessEndedIsThereAgain(t *testing.T) {
 	after, _ := open(t, path)
 	if got := after.Undelivered(); len(got) != 0 {
 		t.Errorf("what was said waits again: %q", words(got))
-	}
-	fork, err := session.Fork(path, 3, session.LogOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f, _ := open(t, fork); len(f.Undelivered()) != 0 {
-		t.Error("a copy has what waits for the other one")
 	}
 }
 

@@ -78,6 +78,7 @@ func (c *conversation) goTo(ctx context.Context, path string) error {
 		c.front.Say(fmt.Sprintf(c.words.LogDamaged, log.ID(), d))
 	}
 	c.recap()
+	c.takeUp()
 	return nil
 }
 

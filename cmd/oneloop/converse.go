@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -69,10 +70,12 @@ func (p *program) converse(ctx context.Context) (err error) {
 	if resume != "" {
 		c.recap()
 	}
+	c.takeUp()
 	defer c.hint()
 	if err = c.run(ctx); err == nil {
 		a.ends.reason = "prompt_input_exit"
 	}
+	c.left()
 	p.leaveJobs(a)
 	return errors.Join(err, traced.done())
 }
@@ -119,11 +122,12 @@ type conversation struct {
 	agent *agent
 	front tui.Front
 	trace tracer
+	waits waits
 }
 
 func (c *conversation) run(ctx context.Context) error {
 	for {
-		line, err := c.front.Prompt(ctx)
+		line, err := c.next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -152,19 +156,31 @@ func (c *conversation) run(ctx context.Context) error {
 // turn takes one turn. Its error ends the conversation.
 func (c *conversation) turn(ctx context.Context, line string) error {
 	turn, end := c.front.Turn(ctx)
-	err := c.listen(turn, c.agent, []oneloop.Block{&oneloop.Text{Text: line}}, c.front.Show, c.trace.show, c.remind(c.agent, c.trace.show))
+	var meanwhile sync.WaitGroup
+	typing, enough := context.WithCancel(turn)
+	meanwhile.Go(func() { c.attend(typing) })
+	began := false
+	err := c.listen(turn, c.agent, c.speak(line), c.front.Show, c.delivered, c.trace.show, c.remind(c.agent, c.trace.show),
+		func(e oneloop.Event) { began = began || e.Kind() == oneloop.KindTurnStart })
+	enough()
+	meanwhile.Wait()
 	end()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	defer c.sayJobs()
+	c.waits.held = false
 	switch {
 	case err == nil:
 	case errors.Is(err, oneloop.ErrInterrupted):
 		c.front.Say(c.words.Interrupted)
+		if !began { // in a hook: what waits would only come into it again
+			c.hold()
+		}
 	default:
 		c.front.Say(fmt.Sprintf(c.words.ErrorLine, c.explain(err)))
 		c.front.Say(c.words.PromptKept)
+		c.hold()
 	}
 	return nil
 }
@@ -187,6 +203,7 @@ func (c *conversation) clear(ctx context.Context) {
 	c.endSession(ctx, "clear")
 	c.renew(c.agent)
 	c.trace.clear()
+	c.takeUp()
 	c.front.Say(c.words.Cleared)
 }
 
@@ -238,6 +255,7 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		"/compact": func(words string) { c.compact(ctx, words) },
 		"/rename":  c.rename,
 		"/mode":    c.setMode,
+		"/queue":   c.queue,
 	}[name]
 	words := strings.TrimSpace(args)
 	switch {

@@ -413,9 +413,9 @@ func TestAConversationInChinese(t *testing.T) {
 	p.env = append(p.env, "LANG=zh_CN.UTF-8", "LC_ALL=", "LC_MESSAGES=", "ONELOOP_LANG=")
 	c := p.converse()
 	for _, step := range [][2]string{
-		{"/help\r", "发送的内容会等这一轮结束"}, {"/cost\r", "还没有任何用量"}, {"/mode\r", "从下一次调用起生效"}, {"/没有\r", "没有 /没有 这个命令"}, {"/clear 全部\r", "后面不能有别的内容"},
+		{"/help\r", "按 Esc 则立即送达"}, {"/cost\r", "还没有任何用量"}, {"/mode\r", "从下一次调用起生效"}, {"/没有\r", "没有 /没有 这个命令"}, {"/clear 全部\r", "后面不能有别的内容"},
 		{"数一数\r", "请求 2 次"}, {"再数\r", "累计 $"}, {"还数\r", "输入的内容没有丢"}, {"等着\r", "> 等着"},
-		{"排队👨‍👩‍👧‍👦，e\u0301\r", "接下来：排队👨‍👩‍👧‍👦，e\u0301"}, {"\x1b", "末尾"},
+		{"排队👨‍👩‍👧‍👦，e\u0301\r", "等待中 1：排队👨‍👩‍👧‍👦，e\u0301"}, {"\x1b", "末尾"},
 	} {
 		c.types(step[0])
 		c.sees(step[1])

@@ -51,7 +51,7 @@ func (p *program) task(ctx context.Context) (err error) {
 	progress := tui.NewProgress(p.stderr, tui.ProgressOptions{
 		Words: p.words, Color: tui.Color(p.stderr, p.variable), Quiet: !tui.IsTerminal(p.stderr),
 	})
-	for _, n := range append(p.notices(), notice) {
+	for _, n := range append(p.notices(), notice, p.undelivered(a)) {
 		if n != "" {
 			progress.Say(n)
 		}

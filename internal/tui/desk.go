@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
 
 	"oneloop"
@@ -116,6 +118,38 @@ func (d *desk) wait(ctx context.Context) (string, error) {
 			return "", context.Cause(ctx)
 		}
 	}
+}
+
+// Typed returns what was sent next, while a turn runs.
+func (d *desk) Typed(ctx context.Context) (string, error) {
+	for {
+		if text, ok := d.typed(); ok {
+			return text, nil
+		}
+		select {
+		case <-d.news:
+		case <-ctx.Done():
+			d.notify() // whoever waits next looks too
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// typed is what was sent next, but not what came from a file or a pipe, and
+// not the blank line that leaves.
+func (d *desk) typed() (text string, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left || d.broken != nil || !IsTerminal(d.o.In) {
+		return "", false
+	}
+	for i, text := range d.sent {
+		if strings.TrimSpace(text) != "" {
+			d.sent = slices.Delete(d.sent, i, i+1)
+			return text, true
+		}
+	}
+	return "", false
 }
 
 func (d *desk) take() (text string, ok bool, err error) {

@@ -27,6 +27,12 @@ type Front interface {
 	// ctx ends.
 	Prompt(ctx context.Context) (string, error)
 
+	// Typed waits for the next text the person sends while a turn runs, and
+	// returns it at once where Prompt would return it after the turn. It returns
+	// only the cause of ctx where nobody types: what comes from a file or a pipe
+	// was there before the turn, and is for Prompt.
+	Typed(ctx context.Context) (string, error)
+
 	// Turn says that a turn begins: until end is called, the person can stop
 	// it, and the returned context then ends with [oneloop.ErrInterrupted].
 	// Turns do not overlap.

@@ -366,9 +366,6 @@ func (t *Terminal) send() {
 	}
 	t.input.clear()
 	t.sent = append(t.sent, text)
-	if t.stop != nil {
-		t.render.note(dim, fmt.Sprintf(t.words.Queued, head(text, headCells)))
-	}
 	t.notify()
 }
 

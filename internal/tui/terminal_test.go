@@ -113,21 +113,40 @@ func TestTheTerminalIsGivenBackAtTheEndAndWhileStopped(t *testing.T) {
 	})
 }
 
-func TestKeysTypedDuringATurnAreTheNextPrompts(t *testing.T) {
+func TestWhatIsTypedDuringATurnIsTakenThenOrIsTheNextPrompt(t *testing.T) {
 	p := sit(t)
 	_, end := p.front.Turn(t.Context())
+	typed := make(chan string)
+	go func() {
+		text, err := p.front.Typed(t.Context())
+		if err != nil {
+			text = err.Error()
+		}
+		typed <- text
+	}()
 	p.types("first\r")
-	p.sees("first")
+	if got := <-typed; got != "first" {
+		t.Errorf("typed was %q", got)
+	}
 	p.front.Show(oneloop.TextDelta{Text: "answer"})
 	p.types("second\r")
-	p.sees("second")
+	over, stop := context.WithCancelCause(t.Context())
+	stop(oneloop.ErrShutdown)
+	if got, err := p.front.Typed(t.Context()); got != "second" || err != nil {
+		t.Errorf("typed was %q, %v", got, err)
+	}
+	p.types("third")
+	p.cursor(7, "> third")
+	p.types("\r")
+	p.cursor(2, ">")
 	p.types("half")
 	p.cursor(6, "> half")
 	end()
-	for _, want := range []string{"first", "second"} {
-		if got, err := p.front.Prompt(t.Context()); err != nil || got != want {
-			t.Errorf("the prompt is %q, %v, want %q", got, err, want)
-		}
+	if got, err := p.front.Prompt(t.Context()); err != nil || got != "third" {
+		t.Errorf("the prompt is %q, %v", got, err)
+	}
+	if got, err := p.front.Typed(over); err != oneloop.ErrShutdown {
+		t.Errorf("typed was %q, %v", got, err)
 	}
 	p.cursor(6, "> half")
 }

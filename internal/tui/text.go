@@ -172,7 +172,6 @@ type Text struct {
 	WaitsCalls    string // number of calls, time
 	LeaveAgain    string
 	LeaveLater    string
-	Queued        string // the prompt's first line
 	MoreLines     plural
 	MoreHits      plural
 	WebSearch     string // query
@@ -181,6 +180,19 @@ type Text struct {
 	MoreBytes     plural
 	PromptKept    string
 	HistoryFailed string // file, error
+
+	// What the person typed and nobody has taken yet.
+	Queued       string // number, how the line begins
+	Next         string // how the line begins, which is for after the turn
+	QueueEmpty   string
+	QueueHint    string
+	QueueDropped string // how the line begins
+	QueueGone    string // number
+	QueueHeld    plural
+	QueueOffered string // the lines follow
+	QueueLeft    string // the lines follow
+	QueueLost    string // the lines follow
+	QueueTask    string // the lines
 
 	// What is in force.
 	CommandsIn    string // what confines commands
@@ -300,6 +312,9 @@ type plural [2]string
 
 // Turns is a number of turns.
 func (x *Text) Turns(n int) string { return x.SessionTurns.of(n) }
+
+// Held says how many lines wait for the next prompt.
+func (x *Text) Held(n int) string { return x.QueueHeld.of(n) }
 
 // InBackground says how many commands run in the background.
 func (x *Text) InBackground(n int) string { return x.Background.of(n) }

@@ -181,6 +181,7 @@ Exit code
   /cost           what was used so far, by model and turn
   /diff           what was changed in files since the start
   /mode           the permission mode; /mode NAME sets another one
+  /queue          what you typed that waits for the model, and changes to it
   /permissions    the permission mode and the rules in force
   /sandbox        what confines commands, and where it is weaker
   q, exit, Ctrl-D leave
@@ -192,7 +193,8 @@ Exit code
   Ctrl-L          clear the screen   Ctrl-Z               suspend
   Shift+Tab       next permission mode
 
-  You may type while a turn runs; what you send waits for its end.
+  You may type while a turn runs: what you send reaches the model after the
+  calls that run now, or at once when you press Esc.
 `,
 	CommandsIn:   "commands run in: %s",
 	CommandsWeak: "weaker here than it could be: %s",
@@ -307,6 +309,18 @@ Exit code
 		"it is not empty: ",
 	},
 
+	Queued:       "waits as %d: %s  (/queue shows and changes what waits, Esc has it said at once)",
+	Next:         "after this turn: %s",
+	QueueEmpty:   "nothing waits for the model",
+	QueueHint:    "/queue edit N TEXT changes line N, /queue drop N takes it back, /queue drop all every one",
+	QueueDropped: "taken back: %s",
+	QueueGone:    "no line %d waits; /queue lists them",
+	QueueHeld:    plural{"%d line waits and goes with your next prompt; /queue shows it", "%d lines wait and go with your next prompt; /queue shows them"},
+	QueueOffered: "typed the last time and not delivered; it goes with your next prompt, unless /queue drop takes it back:",
+	QueueLeft:    "not delivered; kept with the conversation, and offered when it is gone on with at a terminal:",
+	QueueLost:    "not delivered:",
+	QueueTask:    "lines that were typed in this conversation wait and are not sent with this task: %s. A conversation at the terminal (oneloop -c) offers them",
+
 	HooksWait:     "hooks run at the end of the session; Ctrl-C ends the wait",
 	HooksLeft:     "the hooks at the end of the session were stopped",
 	Interrupting:  "stopping … (Ctrl-C again leaves)",
@@ -317,7 +331,6 @@ Exit code
 	WaitsCalls:    "%d calls running · %s",
 	LeaveAgain:    "Ctrl-C again leaves",
 	LeaveLater:    "leaving when the turn is over; type on to stay. Ctrl-C stops the turn",
-	Queued:        "next: %s",
 	MoreLines:     plural{"… %d more line", "… %d more lines"},
 	MoreHits:      plural{"… %d more result", "… %d more results"},
 	WebSearch:     "web search: %s",

@@ -176,6 +176,7 @@ var chinese = Text{
   /cost           到目前为止的用量，按模型和轮次列出
   /diff           启动以来改动了哪些文件
   /mode           权限模式；“/mode 名称”换成另一种
+  /queue          已输入、等待送达的内容及其修改
   /permissions    当前的权限模式和规则
   /sandbox        命令运行在什么沙箱里，哪些地方较弱
   q、exit、Ctrl-D 退出
@@ -187,7 +188,8 @@ var chinese = Text{
   Ctrl-L          清屏             Ctrl-Z                挂起
   Shift+Tab       换下一种权限模式
 
-  模型工作时也可以输入，发送的内容会等这一轮结束。
+  模型工作时也可以输入：内容在正在执行的调用结束后送达，
+  按 Esc 则立即送达。
 `,
 	CommandsIn:   "命令的运行环境：%s",
 	CommandsWeak: "这里做不到的防护：%s",
@@ -301,6 +303,18 @@ var chinese = Text{
 		"目录不是空的：",
 	},
 
+	Queued:       "等待中 %d：%s（/queue 查看和修改，Esc 立即送达）",
+	Next:         "本轮结束后：%s",
+	QueueEmpty:   "没有等待送达的内容",
+	QueueHint:    "/queue edit N 文字：修改第 N 条；/queue drop N：收回第 N 条；/queue drop all：全部收回",
+	QueueDropped: "已收回：%s",
+	QueueGone:    "没有等待中的第 %d 条；/queue 列出全部",
+	QueueHeld:    plural{"有 %d 条在等待，将随下一条输入一起送达；/queue 可查看", "有 %d 条在等待，将随下一条输入一起送达；/queue 可查看"},
+	QueueOffered: "上次输入但没有送达，将随下一条输入一起送达；不需要的话用 /queue drop 收回：",
+	QueueLeft:    "没有送达；已随会话保存，在终端继续该会话时会再次提供：",
+	QueueLost:    "没有送达：",
+	QueueTask:    "这个会话里有输入过但没有送达的内容，不会随本次任务发送：%s。在终端继续会话（oneloop -c）时会提供",
+
 	HooksWait:     "正在运行会话结束时的钩子；按 Ctrl-C 不再等待",
 	HooksLeft:     "会话结束时的钩子被中止了",
 	Interrupting:  "正在停止……（再按一次 Ctrl-C 退出）",
@@ -311,7 +325,6 @@ var chinese = Text{
 	WaitsCalls:    "%d 个调用正在运行 · %s",
 	LeaveAgain:    "再按一次 Ctrl-C 退出",
 	LeaveLater:    "这一轮结束后退出；继续输入则不退出。Ctrl-C 停止这一轮",
-	Queued:        "接下来：%s",
 	MoreLines:     plural{"…… 还有 %d 行", "…… 还有 %d 行"},
 	MoreHits:      plural{"…… 还有 %d 条结果", "…… 还有 %d 条结果"},
 	WebSearch:     "联网搜索：%s",

@@ -129,6 +129,9 @@ func cellsOf(s string) int {
 	return n
 }
 
+// Head is how a text begins, where it is only named.
+func Head(text string) string { return head(text, headCells) }
+
 // head is the first line of s that says anything, cut to so many cells.
 func head(s string, cells int) string {
 	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
