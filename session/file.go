@@ -46,12 +46,15 @@ const atOnce = 64 << 10
 
 // add writes a line, and before it what could not be written so far.
 func (f *file) add(line [][]byte) error {
+	if len(f.wait) > 0 {
+		line = append([][]byte{f.wait}, line...)
+	}
 	size := 0
 	for _, p := range line {
 		size += len(p)
 	}
-	if size <= atOnce || len(f.wait) > 0 {
-		line = [][]byte{append(f.wait, bytes.Join(line, nil)...)}
+	if size <= atOnce {
+		line = [][]byte{bytes.Join(line, nil)}
 	}
 	err := f.write(line)
 	if err != nil {
@@ -79,6 +82,13 @@ func (f *file) write(lines [][]byte) error {
 	}
 	f.size, f.dirty = at, true
 	return nil
+}
+
+// later keeps a line to be written with the next one.
+func (f *file) later(line [][]byte) {
+	for _, p := range line {
+		f.wait = append(f.wait, p...)
+	}
 }
 
 func (f *file) create() error {

@@ -246,16 +246,18 @@ func (l *Log) begin() error {
 		l.begun = true
 		l.put(kindHead, l.opts.Head)
 	}
-	if l.use == nil || l.sameSetup(*l.use) {
+	if l.use == nil {
 		return nil
 	}
 	s := setup{Model: l.use.Model, System: l.use.System, Tools: l.use.Tools, Params: l.use.Params}
-	data, err := s.encode()
-	if err != nil {
-		return err
+	if !l.sameSetup(*l.use) {
+		data, err := s.encode()
+		if err != nil {
+			return err
+		}
+		l.write(kindSetup, data)
 	}
-	l.write(kindSetup, data)
-	l.view.setup = s
+	l.view.setup, l.use = s, nil
 	return nil
 }
 
@@ -271,11 +273,28 @@ func (l *Log) put(kind string, v any) entry {
 }
 
 // write writes an entry. An error of the disk does not stop the work.
+// mayWait reports whether nobody acts on an entry of that kind: it is written
+// with the next one of another kind. A file is made for something that was
+// said, and not for what came before.
+func (l *Log) mayWait(kind string) bool {
+	switch kind {
+	case kindHead, kindSetup, string(oneloop.KindTurnStart), string(oneloop.KindTurnEnd), string(oneloop.KindSpend):
+		return true
+	case kindMessage, kindInfo:
+		return false
+	}
+	return l.file.f == nil
+}
+
 func (l *Log) write(kind string, data ...[]byte) entry {
 	l.n++
 	e := entry{n: l.n, at: l.now(), kind: kind}
 	if l.file != nil {
-		l.bad = l.file.add(e.line(data))
+		if l.mayWait(kind) {
+			l.file.later(e.line(data))
+		} else {
+			l.bad = l.file.add(e.line(data))
+		}
 	}
 	return e
 }
@@ -301,6 +320,15 @@ func (l *Log) Kept() error {
 	return l.bad
 }
 
+// Prepare makes the log's folder, so that the first entry does not wait for it: on
+// a busy disk that takes longer than all else. What goes wrong is told by the
+// first entry.
+func (l *Log) Prepare() {
+	if l.file != nil {
+		_ = os.MkdirAll(l.dir, 0o700)
+	}
+}
+
 // ID is the session's.
 func (l *Log) ID() string { return l.opts.ID }
 
@@ -322,12 +350,10 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	err := l.bad
-	if err != nil {
-		err = l.file.add(nil)
-		l.bad = err
+	if l.bad != nil || l.file.f != nil && len(l.file.wait) > 0 {
+		l.bad = l.file.add(nil)
 	}
-	return errors.Join(err, l.file.close())
+	return errors.Join(l.bad, l.file.close())
 }
 
 // reader reads the log as it is now, also what waits to be written.

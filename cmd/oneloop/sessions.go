@@ -26,7 +26,9 @@ func (p *program) store() *session.Store {
 func (p *program) keep(a *agent, s spec) error {
 	opts := p.logOptions(a, s)
 	if s.resume == "" {
-		a.take(p.newLog(opts))
+		log := p.newLog(opts)
+		a.take(log)
+		a.waiting.Go(log.Prepare)
 		return nil
 	}
 	log, damage, err := session.OpenLog(s.resume, opts)
