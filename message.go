@@ -192,6 +192,10 @@ func NewMessage(role Role, blocks ...Block) *Message {
 // UserText returns a user message that says text.
 func UserText(text string) *Message { return NewMessage(User, &Text{Text: text}) }
 
+// NoOutput is what a result says whose call had nothing to say: no API takes an
+// empty text.
+const NoOutput = "(no output)"
+
 // TextResult returns the successful answer to a call, ID left for the
 // [Toolbox] to fill in.
 func TextResult(text string) *ToolResult {

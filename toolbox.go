@@ -212,7 +212,7 @@ func tidy(r *ToolResult) {
 		kept = append(kept, b)
 	}
 	if len(kept) == 0 {
-		kept = []Block{&Text{Text: "(no output)"}}
+		kept = []Block{&Text{Text: NoOutput}}
 	}
 	r.Content = kept
 }

@@ -19,8 +19,8 @@ import (
 // round with anything new in it begins the count again.
 type Repeats struct {
 	// Tell is the round in a row without anything new, the first one of its
-	// kind counted too, from which on the model is told so; 0: the 4th, negative:
-	// it is never told.
+	// kind counted too, with which the model is told so, and again after as many
+	// more; 0: the 4th, negative: it is never told.
 	Tell int
 	// End is the one with which the turn ends with a [*oneloop.LimitError];
 	// 0: the 16th, negative: it never does.
@@ -36,6 +36,10 @@ const (
 	RepeatsEnded = 16
 )
 
+// silentRounds is how many rounds whose calls have nothing to say, as those that
+// wait do, count as one.
+const silentRounds = 20
+
 // brake is tools that notice a turn that goes round in circles.
 type brake struct {
 	oneloop.Tools
@@ -43,6 +47,7 @@ type brake struct {
 	ask       oneloop.Ask
 	seen      map[[sha256.Size]byte]bool // calls with their results
 	times     int                        // rounds in a row that were the same
+	silent    int                        // of those that had nothing to say, what is not counted yet
 }
 
 func (r Repeats) brake(tools oneloop.Tools) oneloop.Tools {
@@ -58,13 +63,13 @@ func (r Repeats) brake(tools oneloop.Tools) oneloop.Tools {
 
 func (b *brake) Run(ctx context.Context, calls []*oneloop.ToolUse, emit func(oneloop.Event)) *oneloop.Message {
 	m := b.Tools.Run(ctx, calls, emit)
-	if b.count(calls, results(m)); ctx.Err() != nil || m.Stop == oneloop.StopEndTurn {
+	if !b.count(calls, results(m)) || ctx.Err() != nil || m.Stop == oneloop.StopEndTurn {
 		return m
 	}
 	switch {
 	case b.end > 0 && b.times >= b.end:
 		return b.stop(ctx, calls, m, emit)
-	case b.tell > 0 && b.times >= b.tell:
+	case b.tell > 0 && b.times > 0 && b.times%b.tell == 0:
 		return remark(m, fmt.Sprintf("%s as before, for the %s time in a row. Another time will give the same again: do something else, or end your turn and say what is in the way.", nothingNew, ordinal(b.times)))
 	}
 	return m
@@ -138,18 +143,27 @@ func content(r *oneloop.ToolResult) []oneloop.Block {
 	return r.Content[:n:n]
 }
 
-// count notes a round.
-func (b *brake) count(calls []*oneloop.ToolUse, given []*oneloop.ToolResult) {
-	fresh := len(calls) == 0 || len(calls) != len(given)
+// count notes a round. It reports whether that made one round more in a row.
+func (b *brake) count(calls []*oneloop.ToolUse, given []*oneloop.ToolResult) bool {
+	fresh, silent := len(calls) == 0 || len(calls) != len(given), true
 	for i := range min(len(calls), len(given)) {
 		key := fingerprint(calls[i], given[i])
 		fresh = fresh || !b.seen[key]
 		b.seen[key] = true
+		silent = silent && given[i].Text() == oneloop.NoOutput
 	}
-	if fresh {
-		b.times = 0
+	switch {
+	case fresh:
+		b.times, b.silent = 1, 0
+		return true
+	case silent:
+		if b.silent++; b.silent < silentRounds {
+			return false
+		}
+		b.silent = 0
 	}
 	b.times++
+	return true
 }
 
 // fingerprint is that of a call and its result. How the input is written, but

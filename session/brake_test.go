@@ -66,7 +66,7 @@ func TestATurnThatGoesRoundInCirclesIsToldAndThenEnded(t *testing.T) {
 				t.Errorf("it took %d requests, not %d", len(m.requests), session.RepeatsEnded)
 			}
 			for i, req := range m.requests[1:] {
-				if told := strings.Contains(lastResult(req), "Nothing new"); told != (i+1 >= session.RepeatsTold) {
+				if told := strings.Contains(lastResult(req), "Nothing new"); told != ((i+1)%session.RepeatsTold == 0) {
 					t.Errorf("after %d rounds the model is told %q", i+1, lastResult(req))
 				}
 			}
@@ -82,6 +82,20 @@ func TestATurnThatGoesRoundInCirclesIsToldAndThenEnded(t *testing.T) {
 				t.Errorf("the next turn ends with %v", err)
 			}
 		})
+	}
+}
+
+// TestCallsThatHaveNothingToSayCountLess: what waits says nothing, and may wait
+// for long.
+func TestCallsThatHaveNothingToSayCountLess(t *testing.T) {
+	s, m := circle(t, func(n int) []oneloop.Block { return []oneloop.Block{used(n, `{}`)} }, always(oneloop.NoOutput))
+	m.replies = m.replies[:len(m.replies)-1] // the last one ends the turn
+	for n := range 400 {
+		m.replies = append(m.replies, says(oneloop.StopToolUse, used(1000+n, `{}`)))
+	}
+	_, err := send(t, t.Context(), s, text("hi"))
+	if limit, is := errors.AsType[*oneloop.LimitError](err); !is || limit.What != "repetition" || len(m.requests) != 1+20*(session.RepeatsEnded-1) {
+		t.Errorf("after %d requests: %v", len(m.requests), err)
 	}
 }
 

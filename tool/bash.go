@@ -287,7 +287,7 @@ func (b *bash) report(ctx context.Context, out *output, exit workspace.Exit, err
 	b.opts.Files.admit(out.kept())
 	text = strings.TrimRight(text, "\n")
 	if strings.TrimSpace(text) == "" {
-		text = "(no output)"
+		text = oneloop.NoOutput
 	}
 	notes = append(ending(exit, err), notes...)
 	var before string

@@ -91,7 +91,7 @@ func plainResult(r *oneloop.ToolResult) *oneloop.ToolResult {
 		out.Content = append(out.Content, b)
 	}
 	if len(out.Content) == 0 {
-		out.Content = []oneloop.Block{&oneloop.Text{Text: "(no output)"}}
+		out.Content = []oneloop.Block{&oneloop.Text{Text: oneloop.NoOutput}}
 	}
 	return out
 }
