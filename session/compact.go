@@ -76,6 +76,9 @@ func (s *Session) Compact(ctx context.Context, emit func(oneloop.Event), focus s
 		return ErrNothing
 	}
 	req, err := s.Transcript.Request(ctx)
+	if err != nil && ctx.Err() != nil {
+		return ended(ctx)
+	}
 	if err != nil {
 		return err
 	}

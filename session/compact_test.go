@@ -455,6 +455,9 @@ func TestAnInterruptedSummaryChangesNothing(t *testing.T) {
 	if err != nil || len(after.Messages) != len(before.Messages) {
 		t.Errorf("%d messages were there, now %d, %v", len(before.Messages), len(after.Messages), err)
 	}
+	if err := s.Compact(ctx, nil, ""); !errors.Is(err, oneloop.ErrInterrupted) { // it has ended already
+		t.Errorf("error is %v", err)
+	}
 }
 
 func TestReasoningIsNotSentAfterTheSummary(t *testing.T) {
