@@ -99,6 +99,7 @@ func (l *Log) read() ([]Damage, error) {
 		return damage, err
 	}
 	l.opts.Head = head
+	l.opts.ID = idOf(l.file.path)
 	if info, err := l.file.f.Stat(); err != nil {
 		return damage, err
 	} else if info.Size() > whole {
@@ -144,7 +145,7 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 				return fmt.Errorf("it was written by a newer oneloop (format %d, this one reads up to %d); use that one", head.Version, Format)
 			}
 			if head.Parent != nil {
-				return foldParent(dir, *head.Parent, v)
+				return foldParent(dir, *head.Parent, e.n, v)
 			}
 			return nil
 		}
@@ -157,8 +158,8 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 	return head, whole, damage, err
 }
 
-func foldParent(dir string, p Place, v *view) error {
-	f, err := os.Open(logPath(dir, p.ID))
+func foldParent(dir string, p Place, before int64, v *view) error {
+	f, err := above(dir, p, before)
 	if err != nil {
 		return fmt.Errorf("read the session it was forked from: %w", err)
 	}

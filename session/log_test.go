@@ -161,3 +161,43 @@ func cutAfterLine(whole []byte, cut int, mark string) bool {
 	at := bytes.Index(whole, []byte(mark))
 	return at >= 0 && at+bytes.IndexByte(whole[at:], '\n') <= cut
 }
+
+// TestAForgedLogLeadsNowhere gives logs whose first entry names a beginning
+// that is none.
+func TestAForgedLogLeadsNowhere(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other")
+	if err := os.MkdirAll(filepath.Join(dir, "s"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	secret := session.NewLog(other+".jsonl", session.LogOptions{})
+	if err := secret.Append(t.Context(), oneloop.UserText("secret")); err != nil {
+		t.Fatal(err)
+	}
+	secret.Close()
+	for name, head := range map[string]string{
+		"elsewhere": `{"n":5,"t":"2026-11-30T00:00:00Z","k":"session","d":{"v":1,"id":"x","parent":{"id":"../other","n":4}}}`,
+		"itself":    `{"n":5,"t":"2026-11-30T00:00:00Z","k":"session","d":{"v":1,"id":"x","parent":{"id":"x","n":9}}}`,
+		"all of it": `{"n":5,"t":"2026-11-30T00:00:00Z","k":"session","d":{"v":1,"id":"x","parent":{"id":"x","n":0}}}`,
+		"a folder":  `{"n":5,"t":"2026-11-30T00:00:00Z","k":"session","d":{"v":1,"id":"x","parent":{"id":"..","n":2}}}`,
+	} {
+		path := filepath.Join(dir, "s", "x.jsonl")
+		if err := os.WriteFile(path, []byte(head+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if l, _, err := session.OpenLog(path, session.LogOptions{}); err == nil {
+			t.Errorf("%s: it was opened, with %d messages", name, len(request(t, l).Messages))
+			l.Close()
+		}
+		if err := session.Export(new(bytes.Buffer), path); err == nil {
+			t.Errorf("%s: it was exported", name)
+		}
+	}
+	named := filepath.Join(dir, "s", "named.jsonl")
+	if err := os.WriteFile(named, []byte(`{"n":1,"t":"2026-11-30T00:00:00Z","k":"session","d":{"v":1,"id":"../../x"}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, _ := open(t, named); l.ID() != "named" {
+		t.Errorf("the log named is called %q", l.ID())
+	}
+}

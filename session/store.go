@@ -29,6 +29,19 @@ const extension = ".jsonl"
 
 func logPath(dir, id string) string { return filepath.Join(dir, id+extension) }
 
+// above opens the log that a fork begins with. A name that is more than one
+// would lead elsewhere, and a log that comes before itself has no beginning:
+// the entries of a parent come before those of its fork.
+func above(dir string, p Place, before int64) (*os.File, error) {
+	if p.ID == "" || p.ID != filepath.Base(p.ID) || p.ID == ".." || strings.ContainsAny(p.ID, `/\\`) {
+		return nil, fmt.Errorf("it names %q as its beginning, which is no session", p.ID)
+	}
+	if p.N < 1 || p.N >= before {
+		return nil, fmt.Errorf("it begins behind entry %d of session %s, and with entry %d", p.N, p.ID, before)
+	}
+	return os.Open(logPath(dir, p.ID))
+}
+
 func idOf(path string) string { return strings.TrimSuffix(filepath.Base(path), extension) }
 
 // Store is a folder with the logs of many folders that are worked in.
@@ -170,7 +183,7 @@ func glance(path string) (l Listed) {
 	_, _, err = scan(io.LimitReader(f, glanceAt), 0, func(e entry) error {
 		switch e.kind {
 		case kindHead:
-			return decoded(e.data, func(h Head) { l.Head = h })
+			return decoded(e.data, func(h Head) { l.Head = h; l.ID = idOf(path) }) // by which it is found
 		case kindInfo:
 			return decoded(e.data, func(i Info) { l.Info = i })
 		case kindMessage:
@@ -421,7 +434,7 @@ func copyWhole(out io.Writer, dir string, r io.Reader) error {
 // parents in their places. The first entry is head, or the log's own, without
 // a parent.
 func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error) ([]Damage, error) {
-	var above []Damage
+	var earlier []Damage
 	_, damage, err := scan(r, upTo, func(e entry) error {
 		if e.kind != kindHead {
 			return do(e)
@@ -441,12 +454,12 @@ func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error)
 			}
 			return do(entry{n: e.n, at: e.at, kind: kindHead, data: data})
 		}
-		f, err := os.Open(logPath(dir, parent.ID))
+		f, err := above(dir, *parent, e.n)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		if above, err = walk(dir, f, parent.N, head, do); err != nil {
+		if earlier, err = walk(dir, f, parent.N, head, do); err != nil {
 			return err
 		}
 		// In the place of its first entry, so that no number is missing.
@@ -456,7 +469,7 @@ func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error)
 		}
 		return do(entry{n: e.n, at: e.at, kind: string(oneloop.KindNotice), data: data})
 	})
-	return append(above, damage...), err
+	return append(earlier, damage...), err
 }
 
 // Rename gives a session a name, by which it can be found; an empty one takes

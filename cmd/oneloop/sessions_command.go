@@ -57,7 +57,7 @@ func (p *program) sessions(context.Context) error {
 				if err := store.Remove(l.Path); err != nil {
 					return p.inUse(err, l.Path)
 				}
-				_, err := fmt.Fprintf(p.stdout, p.words.SessionRemoved+"\n", l.ID)
+				_, err := fmt.Fprintf(p.stdout, p.words.SessionRemoved+"\n", tui.Visible(l.ID))
 				return err
 			})
 			if err != nil {
@@ -75,7 +75,11 @@ func (p *program) sessions(context.Context) error {
 			if err := write(&b, l.Path); err != nil {
 				return &codeError{exitConfig, err}
 			}
-			_, err := io.Copy(p.stdout, &b)
+			text := b.String()
+			if tui.IsTerminal(p.stdout) {
+				text = tui.Visible(text)
+			}
+			_, err := io.WriteString(p.stdout, text)
 			return err
 		})
 	}
@@ -149,7 +153,7 @@ func (p *program) listSessions(store session.Store, dir string) error {
 		return err
 	}
 	for _, l := range list {
-		line := l.ID + "  " + p.sessionLine(l)
+		line := tui.Visible(l.ID) + "  " + p.sessionLine(l)
 		if dir == "" {
 			line += "  " + tui.Visible(l.Dir)
 		}
@@ -181,7 +185,7 @@ func (p *program) showSession(l session.Listed) error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", l.ID, p.sessionLine(l))
+	fmt.Fprintf(&b, "%s  %s\n", tui.Visible(l.ID), p.sessionLine(l))
 	labels := p.words.SessionLabels
 	row := func(label, value string) {
 		if value != "" {
