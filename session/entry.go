@@ -34,7 +34,7 @@ type Head struct {
 	ID      string `json:"id"`
 	Dir     string `json:"dir"`               // the folder that is worked in
 	Program string `json:"program,omitempty"` // the version that made the log
-	User    string `json:"user,omitempty"`    // who made it and where, "name@host"
+	User    string `json:"user,omitempty"`    // who made it and where, "uid@host"
 	Parent  *Place `json:"parent,omitempty"`  // a fork: the conversation up to there comes first
 	Child   *Child `json:"child,omitempty"`   // a subtask: of which call
 }

@@ -98,7 +98,11 @@ func (l *Log) read() ([]Damage, error) {
 	if err != nil {
 		return damage, err
 	}
-	l.opts.Head = head
+	if whole > 0 {
+		l.opts.Head = head
+	} else { // its writer was killed before the first entry was whole
+		l.begun, l.opts.Version = false, Format
+	}
 	l.opts.ID = idOf(l.file.path)
 	if info, err := l.file.f.Stat(); err != nil {
 		return damage, err
@@ -151,7 +155,7 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 		}
 		return v.take(e)
 	})
-	if err == nil && head.ID == "" {
+	if err == nil && head.ID == "" && whole > 0 {
 		err = errors.New("it has no first entry, so it is no log of a session")
 	}
 	v.holes = v.holes || slices.ContainsFunc(damage, func(d Damage) bool { return d.hole })

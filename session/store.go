@@ -80,6 +80,7 @@ type Listed struct {
 	Changed time.Time
 	Size    int64
 	Err     error // why the rest is not known
+	empty   bool  // nothing was said in it
 }
 
 // List returns the sessions that work in the folder work, newest first; those
@@ -113,7 +114,7 @@ func (s Store) List(work string) ([]Listed, error) {
 			if !f.Type().IsRegular() || filepath.Ext(f.Name()) != extension {
 				continue
 			}
-			if l := glance(filepath.Join(folder, f.Name())); l.Child == nil {
+			if l := glance(filepath.Join(folder, f.Name())); l.Child == nil && !l.empty {
 				list = append(list, l)
 			}
 		}
@@ -180,7 +181,7 @@ func glance(path string) (l Listed) {
 	}
 	l.Changed, l.Size = stat.ModTime(), stat.Size()
 	var v view
-	_, _, err = scan(io.LimitReader(f, glanceAt), 0, func(e entry) error {
+	whole, _, err := scan(io.LimitReader(f, glanceAt), 0, func(e entry) error {
 		switch e.kind {
 		case kindHead:
 			return decoded(e.data, func(h Head) { l.Head = h; l.ID = idOf(path) }) // by which it is found
@@ -196,6 +197,7 @@ func glance(path string) (l Listed) {
 	if err != nil {
 		l.Err = err
 	}
+	l.empty = whole == 0 && l.Size < glanceAt
 	if l.Info.Title == "" && len(v.prompts) > 0 {
 		l.Info.Title = Title(v.prompts[0].Text)
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"oneloop"
@@ -78,19 +78,14 @@ func (p *program) renew(a *agent) {
 	a.Session = a.build()
 }
 
-// person is who runs the program and where.
+// person is who runs the program and where: a number that the system knows, and
+// the name of the machine.
 func (p *program) person() string {
-	name := p.variable("USER")
-	if name == "" {
-		if u, err := user.Current(); err == nil {
-			name = u.Username
-		}
-	}
 	host, err := os.Hostname()
 	if err != nil {
-		return name
+		host = ""
 	}
-	return name + "@" + host
+	return strconv.Itoa(os.Getuid()) + "@" + host
 }
 
 func realPath(dir string) string {
