@@ -80,11 +80,14 @@ type gitPart struct {
 	always bool   // there is a stand-in where it is missing
 }
 
+// sameFolder is a commondir that leads to the folder it is in.
+const sameFolder = ".\n"
+
 var gitParts = []gitPart{
 	{name: "hooks", folder: true, always: true},
 	{name: "config", always: true},
 	{name: "config.worktree", always: true},
-	{name: "commondir", text: ".\n", always: true},
+	{name: "commondir", text: sameFolder, always: true},
 	{name: "info/attributes", always: true},
 }
 
@@ -105,7 +108,8 @@ type guards struct {
 
 	mu    sync.Mutex
 	list  *list
-	users map[spot]int // of each stand-in
+	users map[spot]int       // of each stand-in
+	held  map[*taking][]held // by commands that run
 
 	abandoned bool // nothing is made or removed any more
 
@@ -118,7 +122,7 @@ type guards struct {
 // workspace, a worktree, shares with others. lists are folders for the list, the first
 // that can be used is taken.
 func newGuards(roots []string, git, home string, lists, protect []string) (*guards, error) {
-	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots, git: git}, names: map[string][]string{}, users: map[spot]int{}, list: &list{dirs: lists}}
+	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots, git: git}, names: map[string][]string{}, users: map[spot]int{}, held: map[*taking][]held{}, list: &list{dirs: lists}}
 	for _, root := range roots {
 		for _, name := range guardedNames {
 			if name != ".git" {
@@ -198,12 +202,27 @@ func (g *guards) take() (mounts []confine.Guard, closed []string, release func()
 	}
 	g.inner = t.guarded
 	mounts, closed = t.view()
-	held := hold(mounts, t.loose)
+	g.held[t] = hold(mounts, t.loose)
 	return mounts, closed, func() []string {
-		gone := replaced(held)
-		g.wire.unprotected(gone)
+		gone := g.lost(t)
 		return slices.Concat(t.notes, tellReplaced(gone), g.release(t.standIns), g.wire.check())
 	}, nil
+}
+
+// lost gives what is no longer mounted for a command, and is called when that
+// has ended. What others have lost is looked after as well.
+func (g *guards) lost(t *taking) (gone []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for other, list := range g.held {
+		paths := replaced(list)
+		g.wire.unprotected(paths)
+		if other == t {
+			gone = paths
+		}
+	}
+	delete(g.held, t)
+	return gone
 }
 
 // rest guards what a look finds, and makes what is missing.
@@ -362,7 +381,7 @@ func removeIn(root *os.Root, name string) {
 	case info.Mode().Type() == fs.ModeSocket, info.IsDir():
 		root.Remove(name) // fails where a folder is not empty
 	case info.Mode().IsRegular() && info.Size() <= 2:
-		if text, err := readIn(root, name); err == nil && (len(text) == 0 || string(text) == ".\n") {
+		if text, err := readIn(root, name); err == nil && (len(text) == 0 || string(text) == sameFolder) {
 			root.Remove(name)
 		}
 	}

@@ -88,14 +88,15 @@ func tellReplaced(paths []string) []string {
 }
 
 // unprotected has the repositories looked at in which these files are: no
-// mount protects them any more.
+// mount protects them any more from commands that run, whatever is mounted for
+// later ones.
 func (t *tripwire) unprotected(paths []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, path := range paths {
 		for repository := range t.mounted {
 			if _, in := below(repository, path); in {
-				delete(t.mounted, repository)
+				t.exposed[repository] = true
 			}
 		}
 	}

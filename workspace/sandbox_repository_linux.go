@@ -72,6 +72,9 @@ func (rd *reading) repository(path string) repository {
 			r.files[name] = rd.file(root, name)
 		}
 	}
+	if r.files["commondir"].text == sameFolder {
+		delete(r.files, "commondir") // to git the same as none: a stand-in
+	}
 	if w, ok := r.files["commondir"]; ok {
 		rd.follow(&r, path, w.text)
 	}

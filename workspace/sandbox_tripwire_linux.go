@@ -26,6 +26,7 @@ type tripwire struct {
 	mu      sync.Mutex
 	known   map[string]repository // by the path of the .git or bare folder
 	mounted map[string]bool       // those that mounts protect
+	exposed map[string]bool       // those of them that a running command may have got at
 	running int                   // commands
 	whole   bool                  // the last look reached every folder
 	folders map[string]visited    // as they were at the last look
@@ -48,22 +49,28 @@ const (
 func (t *tripwire) set(mounted []string, can func(path string) bool) (mount []string, overflow bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	now := map[string]bool{}
 	for _, path := range mounted {
-		if t.mounted == nil {
-			t.mounted = map[string]bool{}
-		}
-		t.mounted[path] = true
+		now[path] = true
 	}
 	if t.running == 0 {
 		// What changed since the last command is the user's doing.
 		t.known = t.look(t.known)
+		t.mounted, t.exposed = now, map[string]bool{}
+	}
+	for path := range now {
+		t.exposed[path] = t.exposed[path] || !t.mounted[path] // others run without
+	}
+	for path := range t.mounted {
+		t.exposed[path] = t.exposed[path] || !now[path]
 	}
 	mount, overflow = t.arm(can)
 	t.running++
 	return mount, overflow
 }
 
-// check compares, puts back, and tells.
+// check compares, puts back, and tells. As long as another command runs, things
+// are measured by how they were before it: it could have changed them.
 func (t *tripwire) check() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +88,7 @@ func (t *tripwire) check() []string {
 			}
 			continue
 		}
-		if !t.mounted[path] {
+		if !t.mounted[path] || t.exposed[path] {
 			if bad := r.worse(was); len(bad) > 0 {
 				notes = append(notes, putBack(path, was, bad))
 				r = (&reading{t: t}).repository(path)
@@ -90,6 +97,15 @@ func (t *tripwire) check() []string {
 		}
 		if led := changed(was.led, r.led); len(led) > 0 {
 			fresh = append(fresh, fmt.Sprintf("git would run or obey what was changed or made now, since settings of %s lead to it: %s. Say so to the user before git is used there", shown(path, 200), few(t.short(led), 100)))
+		}
+		if t.running > 0 {
+			r.files = was.files
+			now[path] = r
+		}
+	}
+	for path, was := range t.known {
+		if _, there := now[path]; !there && t.running > 0 {
+			now[path] = was // it may come back
 		}
 	}
 	t.known = now
