@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"oneloop"
 )
@@ -43,12 +44,7 @@ func (r *hookResult) behind(data []byte) error {
 
 // answers reports whether JSON, whole or not, names what decides.
 func answers(raw []byte) bool {
-	for _, key := range []string{`"decision"`, `"permissionDecision"`, `"continue"`} {
-		if bytes.Contains(raw, []byte(key)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(deciding, func(name string) bool { return bytes.Contains(raw, []byte(`"`+name+`"`)) })
 }
 
 // no takes an answer if it is stricter than what there is.
@@ -65,7 +61,10 @@ func (r *hookResult) no(raw json.RawMessage) error {
 	}
 	said, _ := o.says(r.hook.Event)
 	had, _ := r.out.says(r.hook.Event)
-	if stops := o.Continue != nil && !*o.Continue; said <= max(had, allows) && !stops {
+	if said <= max(had, allows) && !o.stops() {
+		if decide(raw) {
+			return strange(raw, r.hook.Event)
+		}
 		return nil
 	}
 	if o.Specific != nil {

@@ -80,19 +80,28 @@ func (o *hookOutput) check(event HookEvent) error {
 // given reports whether a value is there and not null.
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// says is the answer with its reason.
+// says is the answer with its reason. Of two that contradict each other the
+// strictest counts.
 func (o *hookOutput) says(event HookEvent) (answer, string) {
 	a, reason := decisions[o.Decision], o.Reason
+	also := func(b answer, why string) {
+		if b > a || b == a && why != "" {
+			a, reason = b, why
+		}
+	}
 	if s := o.Specific; s != nil {
 		if event == PreToolUse && s.Permission != "" {
-			a, reason = permissions[s.Permission], s.PermissionReason
+			also(permissions[s.Permission], s.PermissionReason)
 		}
 		if event == PermissionRequest && s.Decision != nil && s.Decision.Behavior != "" {
-			a, reason = behaviors[s.Decision.Behavior], s.Decision.Message
+			also(behaviors[s.Decision.Behavior], s.Decision.Message)
 		}
 	}
 	return a, reason
 }
+
+// stops reports whether it ends the turn.
+func (o *hookOutput) stops() bool { return o.Continue != nil && !*o.Continue }
 
 // verdict is what all hooks of an event come down to.
 type verdict struct {
@@ -128,7 +137,7 @@ func (v *verdict) add(r hookResult) {
 	if o.SystemMessage != "" {
 		v.notices = append(v.notices, limited(o.SystemMessage))
 	}
-	if o.Continue != nil && !*o.Continue && !v.stop {
+	if o.stops() && !v.stop {
 		v.stop, v.ended = true, limited(o.StopReason)
 	}
 	a, reason := o.says(v.event)

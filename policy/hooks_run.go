@@ -188,7 +188,14 @@ func (r *hookResult) read(data []byte) error {
 	if err := json.Unmarshal(data, &r.out); err != nil {
 		return err
 	}
-	return r.out.check(r.hook.Event)
+	if err := r.out.check(r.hook.Event); err != nil {
+		return err
+	}
+	err := strange(data, r.hook.Event)
+	if said, _ := r.out.says(r.hook.Event); said == denies || r.out.stops() || said == asks && !r.hook.closed() {
+		return nil // it is as strict as a failure, and has its own reason
+	}
+	return err
 }
 
 // start starts the hook, feeds it and waits for its end. The JSON is its
