@@ -61,7 +61,7 @@ func (h *holder) openFence() (err error) {
 	if h.null, err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("open /dev/null: %w", err)
 	}
-	h.filter = filter(false)
+	h.filter = filter(inFence)
 	h.firsts.live = map[int]*running{}
 	return nil
 }

@@ -114,7 +114,7 @@ func (h *holder) open() error {
 	if h.null, err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("open /dev/null: %w", err)
 	}
-	h.filter = filter(true)
+	h.filter = filter(inNamespaces)
 	h.findLandlock()
 	h.facts.PidMax = ownPidMax()
 	if !h.facts.PidMax && os.Geteuid() == 0 {

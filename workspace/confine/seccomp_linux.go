@@ -105,6 +105,41 @@ var missing = []uint32{
 	unix.SYS_CLONE3, unix.SYS_OPENAT2,
 }
 
+// fencedMissing are missing besides where commands have no ipc namespace: what
+// they make is everybody's, and what the user's other programs made is theirs.
+// The last one reaches into other processes.
+var fencedMissing = []uint32{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SHMDT,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	unix.SYS_PROCESS_MADVISE,
+}
+
+// ownOnly are the calls that change how a process is scheduled or what it may
+// use, and the argument that says which. Where commands see the processes of
+// the machine, only 0 is let through, which is the caller.
+var ownOnly = []struct{ number, which uint32 }{
+	{unix.SYS_PRLIMIT64, 0},
+	{unix.SYS_SCHED_SETAFFINITY, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0}, {unix.SYS_SCHED_SETPARAM, 0}, {unix.SYS_SCHED_SETATTR, 0},
+}
+
+// ownOfKind are the same calls with a kind before it: of groups and users 0 is
+// more than the caller.
+var ownOfKind = []struct{ number, process uint32 }{
+	{unix.SYS_SETPRIORITY, unix.PRIO_PROCESS}, {unix.SYS_IOPRIO_SET, ioprioProcess},
+}
+
+const ioprioProcess = 1
+
+// surroundings are what else keeps commands in.
+type surroundings int
+
+const (
+	inNamespaces surroundings = iota
+	inFence                   // nothing does but Landlock: no network, and the processes of the machine
+)
+
 const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
@@ -117,17 +152,17 @@ const (
 )
 
 // families are the kinds of sockets a program may make.
-func families(network bool) []uint32 {
-	if network {
+func (in surroundings) families() []uint32 {
+	if in == inNamespaces {
 		return []uint32{unix.AF_INET, unix.AF_INET6}
 	}
 	return nil
 }
 
-// filter is the program every system call of a command passes. Without
-// network, sockets to anywhere are refused, and not only those to other
-// families than the internet's.
-func filter(network bool) []unix.SockFilter {
+// filter is the program every system call of a command passes. In a fence
+// sockets to anywhere are refused, and not only those to other families than
+// the internet's, and so is what reaches other processes.
+func filter(in surroundings) []unix.SockFilter {
 	p := &program{}
 	p.load(offArch)
 	p.equal(nativeArch, 1)
@@ -138,14 +173,14 @@ func filter(network bool) []unix.SockFilter {
 		p.emit(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, foreignBit, 0, 1)
 		p.deny(unix.ENOSYS)
 	}
-	list := rules(network)
+	list := in.rules()
 	slices.SortFunc(list, func(a, b rule) int { return cmp.Compare(a.number, b.number) })
 	p.search(list)
 	return p.code
 }
 
 // rules are those for all calls that are not simply allowed.
-func rules(network bool) []rule {
+func (in surroundings) rules() []rule {
 	var list []rule
 	add := func(number uint32, body func(*program)) { list = append(list, on(number, body)) }
 	for _, n := range slices.Concat(refused, legacyRefused) {
@@ -166,13 +201,13 @@ func rules(network bool) []rule {
 	})
 	add(unix.SYS_SOCKET, func(b *program) {
 		b.argument(0)
-		for _, f := range families(network) {
+		for _, f := range in.families() {
 			b.equal(f, 1)
 			b.give(verdictAllow)
 		}
 		b.equal(unix.AF_UNIX, 1)
 		b.deny(unix.EPERM)
-		if network {
+		if in == inNamespaces {
 			// Programs ask the kernel for the addresses of the machine, which is
 			// the loopback here. Nothing can be changed without rights.
 			b.equal(unix.AF_NETLINK, 4)
@@ -208,7 +243,38 @@ func rules(network bool) []rule {
 			b.refuseBits(call.mode, setID)
 		})
 	}
+	if in == inFence {
+		list = append(list, fencedRules()...)
+	}
 	return list
+}
+
+// fencedRules are those that only a fence needs.
+func fencedRules() (list []rule) {
+	for _, n := range fencedMissing {
+		list = append(list, on(n, func(b *program) { b.deny(unix.ENOSYS) }))
+	}
+	for _, call := range ownOnly {
+		list = append(list, on(call.number, func(b *program) { b.onlyCaller(call.which) }))
+	}
+	for _, call := range ownOfKind {
+		list = append(list, on(call.number, func(b *program) {
+			b.argument(0)
+			b.equal(call.process, 4)
+			b.onlyCaller(1)
+			b.deny(unix.EPERM)
+		}))
+	}
+	return list
+}
+
+// onlyCaller refuses a call on any other process than the caller, also on the
+// caller by its number, which a filter does not know. Four instructions.
+func (p *program) onlyCaller(argument uint32) {
+	p.argument(argument)
+	p.equal(0, 1)
+	p.give(verdictAllow)
+	p.deny(unix.EPERM)
 }
 
 // refuseBits refuses a call with any of these bits in an argument.

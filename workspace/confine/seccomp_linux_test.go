@@ -69,7 +69,7 @@ func verdict(code []unix.SockFilter, d seccompData) (uint32, error) {
 }
 
 func TestTheFilterDecidesByNumberAndArguments(t *testing.T) {
-	code := filter(true)
+	code := filter(inNamespaces)
 	const (
 		allow  = uint32(unix.SECCOMP_RET_ALLOW)
 		kill   = uint32(unix.SECCOMP_RET_KILL_PROCESS)
@@ -147,13 +147,13 @@ func TestTheFilterDecidesByNumberAndArguments(t *testing.T) {
 }
 
 func TestTheFilterHasAVerdictOnEveryCall(t *testing.T) {
-	for _, network := range []bool{true, false} {
-		code := filter(network)
+	for _, in := range []surroundings{inNamespaces, inFence} {
+		code := filter(in)
 		if len(code) > unix.BPF_MAXINSNS {
 			t.Fatalf("%d instructions are more than the kernel takes", len(code))
 		}
 		decided := map[uint32]bool{}
-		for _, r := range rules(network) {
+		for _, r := range in.rules() {
 			if decided[r.number] {
 				t.Errorf("there are two rules for call %d", r.number)
 			}
@@ -173,10 +173,61 @@ func TestTheFilterHasAVerdictOnEveryCall(t *testing.T) {
 }
 
 func TestWithoutNetworkNoSocketIsMade(t *testing.T) {
-	code := filter(false)
+	code := filter(inFence)
 	for family := range uint64(50) {
 		if got, err := verdict(code, seccompData{unix.SYS_SOCKET, nativeArch, [6]uint64{family}}); got == unix.SECCOMP_RET_ALLOW || err != nil {
 			t.Errorf("family %d: %#x, %v", family, got, err)
+		}
+	}
+}
+
+func TestAFenceLetsACommandReachOnlyItselfAmongProcesses(t *testing.T) {
+	const (
+		perm  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+		nosys = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	)
+	other, high := uint64(4711), uint64(1<<32)
+	rows := []struct {
+		name   string
+		number uint32
+		args   [6]uint64
+		want   uint32 // in a fence; in namespaces it is allowed
+	}{
+		{"its limits", unix.SYS_PRLIMIT64, [6]uint64{0, unix.RLIMIT_NOFILE}, verdictAllow},
+		{"its limits, high bits", unix.SYS_PRLIMIT64, [6]uint64{high, unix.RLIMIT_NOFILE}, verdictAllow}, // the kernel does not see them
+		{"another's limits", unix.SYS_PRLIMIT64, [6]uint64{other, unix.RLIMIT_CPU}, perm},
+		{"another's limits, high bits", unix.SYS_PRLIMIT64, [6]uint64{high | other, unix.RLIMIT_CPU}, perm},
+		{"its processors", unix.SYS_SCHED_SETAFFINITY, [6]uint64{}, verdictAllow},
+		{"another's processors", unix.SYS_SCHED_SETAFFINITY, [6]uint64{other}, perm},
+		{"its scheduling", unix.SYS_SCHED_SETSCHEDULER, [6]uint64{}, verdictAllow},
+		{"another's scheduling", unix.SYS_SCHED_SETSCHEDULER, [6]uint64{other}, perm},
+		{"another's scheduling, old", unix.SYS_SCHED_SETPARAM, [6]uint64{other}, perm},
+		{"another's scheduling, new", unix.SYS_SCHED_SETATTR, [6]uint64{other}, perm},
+		{"its priority", unix.SYS_SETPRIORITY, [6]uint64{unix.PRIO_PROCESS, 0, 5}, verdictAllow},
+		{"another's priority", unix.SYS_SETPRIORITY, [6]uint64{unix.PRIO_PROCESS, other, 5}, perm},
+		{"its group's priority", unix.SYS_SETPRIORITY, [6]uint64{unix.PRIO_PGRP, 0, 5}, perm},
+		{"its user's priority", unix.SYS_SETPRIORITY, [6]uint64{unix.PRIO_USER, 0, 5}, perm},
+		{"its priority at the disk", unix.SYS_IOPRIO_SET, [6]uint64{1, 0}, verdictAllow},
+		{"another's priority at the disk", unix.SYS_IOPRIO_SET, [6]uint64{1, other}, perm},
+		{"its user's priority at the disk", unix.SYS_IOPRIO_SET, [6]uint64{3, 0}, perm},
+		{"advice on another's memory", unix.SYS_PROCESS_MADVISE, [6]uint64{3}, nosys},
+		{"memory of everybody", unix.SYS_SHMGET, [6]uint64{1}, nosys},
+		{"the same by its number", unix.SYS_SHMAT, [6]uint64{1}, nosys},
+		{"removing the same", unix.SYS_SHMCTL, [6]uint64{1}, nosys},
+		{"a semaphore of everybody", unix.SYS_SEMGET, [6]uint64{1}, nosys},
+		{"using the same", unix.SYS_SEMTIMEDOP, [6]uint64{1}, nosys},
+		{"a queue of everybody", unix.SYS_MSGGET, [6]uint64{1}, nosys},
+		{"reading the same", unix.SYS_MSGRCV, [6]uint64{1}, nosys},
+		{"a queue with a name", unix.SYS_MQ_OPEN, [6]uint64{}, nosys},
+		{"removing the same", unix.SYS_MQ_UNLINK, [6]uint64{}, nosys},
+	}
+	for _, r := range rows {
+		d := seccompData{r.number, nativeArch, r.args}
+		if got, err := verdict(filter(inFence), d); got != r.want || err != nil {
+			t.Errorf("%s: %#x, %v, want %#x", r.name, got, err, r.want)
+		}
+		if got, err := verdict(filter(inNamespaces), d); got != verdictAllow || err != nil {
+			t.Errorf("%s in namespaces: %#x, %v", r.name, got, err)
 		}
 	}
 }

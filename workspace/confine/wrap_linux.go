@@ -159,7 +159,7 @@ func (w *Wrapper) launch(b *wrapped, o Order, first []*os.File) error {
 	what.Policy.Hide = Hidden(w.Policy.Hide, w.Policy.Write)
 	what.Covered = Covered(what.Policy.Hide, nil)
 	var code bytes.Buffer
-	binary.Write(&code, binary.NativeEndian, filter(true)) // into memory, of plain numbers
+	binary.Write(&code, binary.NativeEndian, filter(inNamespaces)) // into memory, of plain numbers
 	list := []*os.File{null, null, b.words, first[0], first[1]}
 	for _, text := range [][]byte{pack(what), code.Bytes(), []byte(strings.Join(w.words(o, what.Covered), "\x00") + "\x00")} {
 		file, err := inMemory("order", text)

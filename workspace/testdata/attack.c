@@ -14,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -150,6 +153,26 @@ static int handle(const char *path) {
 	return 0;
 }
 
+/* What another process of the user may use, and when it runs. */
+static int rule(pid_t pid) {
+	struct rlimit cpu = {1000, 1000};
+	if (prlimit(pid, RLIMIT_CPU, &cpu, NULL) == 0)
+		puts("RULED limits");
+	if (setpriority(PRIO_PROCESS, pid, 5) == 0)
+		puts("RULED priority");
+	cpu_set_t first;
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	if (sched_setaffinity(pid, sizeof first, &first) == 0)
+		puts("RULED processors");
+	struct sched_param none = {0};
+	if (sched_setscheduler(pid, SCHED_BATCH, &none) == 0)
+		puts("RULED scheduling");
+	if (syscall(SYS_ioprio_set, 1, pid, 3 << 13) == 0)
+		puts("RULED disk");
+	return 0;
+}
+
 static int int80(void) {
 #ifdef __x86_64__
 	int r;
@@ -178,6 +201,8 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "probes")) return probes();
 	if (!strcmp(what, "peek")) return peek(atoi(a));
 	if (!strcmp(what, "trace")) return trace(atoi(a));
+	if (!strcmp(what, "rule")) return rule(atoi(a));
+	if (!strcmp(what, "shared")) return shmget(atoi(a), 4096, IPC_CREAT | 0600) < 0;
 	if (!strcmp(what, "clone")) return by_clone();
 	if (!strcmp(what, "clone3")) return by_clone3();
 	if (!strcmp(what, "alloc")) return alloc(atol(a), atoi(b));
