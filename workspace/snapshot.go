@@ -61,6 +61,7 @@ type Snapshots struct {
 	roots []snapRoot
 
 	dirty   atomic.Bool // a command may have changed files since the last look
+	late    atomic.Bool // so may one in the background that has ended
 	idle    sync.Mutex  // guards cancel
 	cancel  context.CancelFunc
 	waiting sync.WaitGroup
@@ -410,6 +411,7 @@ func (s *Snapshots) seal(ctx context.Context, n int64) {
 	if err == nil {
 		s.sealed, s.looked, s.crashed = n, true, false
 		s.dirty.Store(false)
+		s.late.Store(false)
 		s.stand(n)
 	}
 }
@@ -450,7 +452,7 @@ func (s *Snapshots) whose(n int64) (by string, at int64) {
 	switch {
 	case s.dirty.Load():
 		return byTool, s.sealed
-	case s.crashed, s.opts.Busy != nil && s.opts.Busy():
+	case s.crashed, s.late.Load(), s.opts.Busy != nil && s.opts.Busy():
 		return byUnknown, n
 	}
 	return byUser, n

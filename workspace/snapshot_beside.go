@@ -43,9 +43,10 @@ func (s *Snapshots) Rest() {
 // Late says that a command in the background has ended. What has changed can
 // be its doing, or somebody else's.
 func (s *Snapshots) Late() {
+	s.late.Store(true)
 	s.beside(0, func(ctx context.Context) {
-		if s.based && !s.dirty.Load() {
-			s.look(ctx, byUnknown, s.sealed, keepNew)
+		if s.based && !s.dirty.Load() && s.look(ctx, byUnknown, s.sealed, keepNew) == nil {
+			s.late.Store(false)
 		}
 	})
 }
@@ -82,15 +83,19 @@ func (s *Snapshots) settle(ctx context.Context) error {
 		return nil
 	}
 	s.touched = nil
-	if s.based && (s.dirty.Load() || s.open) {
-		by := byTool
-		if !s.dirty.Load() {
-			by = byUser
+	if s.based && (s.dirty.Load() || s.open || s.late.Load()) {
+		by := byUser
+		switch {
+		case s.dirty.Load():
+			by = byTool
+		case s.late.Load():
+			by = byUnknown
 		}
 		if err := s.look(ctx, by, s.sealed, keepNew); err != nil {
 			return err
 		}
 		s.dirty.Store(false)
+		s.late.Store(false)
 		s.open = false
 		s.store.add(line{Kind: "shut"})
 		return nil

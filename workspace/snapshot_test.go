@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -464,5 +465,156 @@ func TestCopiesAreTheUsersOwn(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(s.state, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%q: %v %v", name, info, err)
 		}
+	}
+}
+
+func TestWhatChangesWhileAPlanIsLookedAtStays(t *testing.T) {
+	s := newShot(t, workspace.SnapshotOptions{})
+	for _, name := range []string{"a", "b", "gone"} {
+		s.write(name, "0\n")()
+	}
+	first := s.prompt()
+	s.command(func() {
+		s.write("a", "agent\n")()
+		s.write("b", "agent\n")()
+		s.write("made", "agent\n")()
+		s.remove("gone")()
+	})
+	p := s.plan(first)
+	s.write("a", "user\n")()
+	s.write("made", "user\n")()
+	s.write("gone", "user\n")()
+	done, err := s.Apply(t.Context(), p, nil)
+	if err != nil || len(done.Done) != 1 || len(done.Failed) != 3 || done.Failed[0].Why != workspace.LossMoved {
+		t.Errorf("%+v, %v", done, err)
+	}
+	now := contents(t, s.root)
+	for name, want := range map[string]string{"a": "user\n", "made": "user\n", "gone": "user\n", "b": "0\n"} {
+		if _, text, _ := strings.Cut(now[name], " "); text != want {
+			t.Errorf("%s holds %q, want %q", name, text, want)
+		}
+	}
+}
+
+func TestWhatACommandInTheBackgroundMayHaveChangedIsAskedAbout(t *testing.T) {
+	busy := false
+	s := newShot(t, workspace.SnapshotOptions{Busy: func() bool { return busy }})
+	s.write("a", "0\n")()
+	s.write("b", "0\n")()
+	first := s.prompt()
+	s.command(func() { busy = true })
+	s.Rest()
+	s.settle()
+	s.write("a", "somebody\n")()
+	s.prompt()
+	s.command(func() {})
+	busy = false
+	s.settle()
+	s.write("b", "somebody\n")()
+	s.prompt()
+	s.tool("c", s.write("c", "agent\n")) // opens what is kept
+	s.Late()
+	s.settle()
+	if diff := cmp.Diff([]string{"restore a (yours)", "restore b (yours)", "remove c"}, said(s.plan(first))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatAHookChangesIsTheAgents(t *testing.T) {
+	s := newShot(t, workspace.SnapshotOptions{})
+	s.write("a", "0\n")()
+	first := s.prompt()
+	s.tool("a", s.write("a", "agent\n"))
+	s.write("a", "formatted\n")()
+	s.Again()
+	s.tool("a", s.write("a", "agent again\n"))
+	if diff := cmp.Diff([]string{"restore a"}, said(s.plan(first))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s.back(first)
+	if _, text, _ := strings.Cut(contents(t, s.root)["a"], " "); text != "0\n" {
+		t.Errorf("a holds %q", text)
+	}
+}
+
+func TestWhatIsChangedBesideTheModelsAnswerIsToldApart(t *testing.T) {
+	s := newShot(t, workspace.SnapshotOptions{})
+	s.write("a", "0\n")()
+	s.write("b", "0\n")()
+	first := s.prompt()
+	s.command(s.write("a", "agent\n"))
+	s.Sent()
+	s.looked("a", "tool")
+	s.write("a", "user\n")()
+	s.write("b", "user\n")()
+	s.Coming(s.n)
+	s.looked("b", "user")
+	s.command(s.write("c", "agent\n"))
+	if diff := cmp.Diff([]string{"restore a (yours)", "remove c", "left b"}, said(s.plan(first))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// looked waits until it is known who has changed a file.
+func (s *shot) looked(name, by string) {
+	s.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // another goroutine looks
+		list, err := os.ReadFile(filepath.Join(s.state, "list.jsonl"))
+		if err != nil {
+			s.Fatal(err)
+		}
+		if strings.Contains(string(list), `"by":"`+by+`","p":"`+name+`"`) {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("nobody looked at %s:\n%s", name, list)
+		}
+	}
+}
+
+func TestWhatWasBeforeTheAccountIsSaidToBeLost(t *testing.T) {
+	s := newShot(t, workspace.SnapshotOptions{Since: 11})
+	s.write("a", "0\n")()
+	first := s.prompt()
+	second := s.prompt()
+	s.command(s.write("a", "1\n"))
+	s.settle()
+	if diff := cmp.Diff([]string{"restore a", "lost: " + workspace.LossEarlier}, said(s.plan(first))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"restore a"}, said(s.plan(second))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsKnownOfAnotherFolderIsNotUsed(t *testing.T) {
+	s := newShot(t, workspace.SnapshotOptions{})
+	s.write("a", "0\n")()
+	first := s.prompt()
+	s.command(s.write("a", "1\n"))
+	s.Close()
+	other := shotIn(t, real(t, t.TempDir()), workspace.SnapshotOptions{})
+	other.write("a", "another\n")()
+	other.opts.Dir = s.state
+	other.again()
+	other.n = s.n
+	if got := said(other.plan(first)); len(got) > 0 {
+		t.Errorf("the plan says %q", got)
+	}
+}
+
+func TestAFullDiskIsToldAndHoldsNothingUp(t *testing.T) {
+	var told []error
+	s := newShot(t, workspace.SnapshotOptions{Trouble: func(err error) { told = append(told, err) }})
+	put(t, s.state, "no folder", 0o600)
+	s.write("a", "0\n")()
+	s.prompt()
+	s.command(s.write("a", "1\n"))
+	s.command(s.write("a", "2\n"))
+	if len(told) != 1 {
+		t.Errorf("told %v", told)
+	}
+	if p, err := s.Plan(t.Context(), s.n); err == nil {
+		t.Errorf("the plan is %v", said(p))
 	}
 }
