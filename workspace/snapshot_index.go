@@ -231,11 +231,7 @@ func parseIndex(data []byte, hash int) (map[string]indexed, error) {
 			files[string(name)] = e
 		}
 	}
-	// With "link" the rest is in another file.
-	if bytes.HasPrefix(body, []byte("link")) {
-		return nil, errIndex
-	}
-	return files, nil
+	return files, nil // of an index that is split, those of this part
 }
 
 // offset reads a number as pack files have it, and how many bytes it takes; 0:

@@ -52,6 +52,7 @@ const (
 	LossSlow     = "looking at all files takes too long"
 	LossCommits  = "commits, branches and the index of git stay as they are now"
 	LossMoved    = "it was changed meanwhile, so it stays as it is"
+	LossDamaged  = "the copy of it, or what was known of it, is damaged"
 	LossHolds    = "it is not empty: " // error
 )
 
@@ -153,13 +154,17 @@ func (s *Snapshots) plan(p *Plan, key string) {
 		}
 		return
 	}
+	// It may have been there: the line that said so can be the one that is lost.
+	if was.kind == kindAbsent && s.store.damaged {
+		was.kind, was.why = kindOther, LossDamaged
+	}
 	if was.kind == kindAbsent && s.wasHidden(key, p.to) {
 		was.kind = kindIgnored
 	}
 	if s.equal(was, t.state) {
 		return
 	}
-	c := FileChange{Path: key, Act: ActRestore, Yours: yours, key: key, now: t.state, was: was}
+	c := FileChange{Path: key, Act: ActRestore, Yours: yours || s.store.damaged, key: key, now: t.state, was: was}
 	switch {
 	case was.kind == kindAbsent:
 		c.Act = ActRemove
@@ -194,10 +199,10 @@ func (st state) lost() string {
 	switch {
 	case st.kind == kindIgnored:
 		return LossIgnored
-	case st.kind == kindOther:
-		return LossSpecial
 	case st.why != "":
 		return st.why
+	case st.kind == kindOther:
+		return LossSpecial
 	case st.unread:
 		return LossAgain
 	}

@@ -34,6 +34,8 @@ type copies struct {
 	size   int64          // of bytes
 	at     map[sum]extent // where contents are
 	buffer []byte         // lines that are not written yet
+
+	damaged bool // a line could not be read
 }
 
 type sum [sha256.Size]byte
@@ -108,10 +110,11 @@ func (s *copies) read(take func(line)) error {
 		whole += int64(len(text))
 		var l line
 		if json.Unmarshal(text, &l) != nil {
+			s.damaged = true
 			continue // what it said is not known; what follows is
 		}
 		if l.Sum != "" && !s.has(&l) {
-			l.Sum, l.Why = "", "the copy of it is damaged"
+			l.Sum, l.Why = "", LossDamaged
 		}
 		l.plain()
 		take(l)
@@ -169,7 +172,7 @@ func (s *copies) get(of sum) ([]byte, error) {
 		return nil, err
 	}
 	if sha256.Sum256(data) != of {
-		return nil, errors.New("the copy of it is damaged")
+		return nil, errors.New(LossDamaged)
 	}
 	return data, nil
 }

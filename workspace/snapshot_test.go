@@ -223,6 +223,11 @@ func TestWhatCommandsAndToolsChangedComesBack(t *testing.T) {
 			s.write("目录/文件.txt", "中文\n")()
 			s.write("run.sh", "#!/bin/sh\n")()
 			s.write("gone.txt", "gone\n")()
+			s.write("closed/file", "closed\n")()
+			if err := os.Chmod(filepath.Join(s.root, "closed"), 0o500); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Chmod(filepath.Join(s.root, "closed"), 0o700) })
 			s.write(".gitignore", "ignored/\n*.log\n")()
 			if err := os.Symlink("clean.go", filepath.Join(s.root, "link")); err != nil {
 				t.Fatal(err)
@@ -248,6 +253,8 @@ func TestWhatCommandsAndToolsChangedComesBack(t *testing.T) {
 				s.write("dir/a.txt", "overwritten\n")()
 				s.remove("dir/b.txt")()
 				s.remove("gone.txt")()
+				os.Chmod(filepath.Join(s.root, "closed"), 0o700)
+				s.remove("closed")()
 				if repo {
 					s.remove("forced.log")()
 				}
@@ -434,8 +441,58 @@ func TestWhatACrashLeftOpenIsAskedAbout(t *testing.T) {
 	os.WriteFile(list, append(text, `{"k":"","n":1,"by":"tool","p":"a","is":`...), 0o600)
 	s.open() // the other one is as good as dead
 	s.prompt()
-	if diff := cmp.Diff([]string{"restore a (yours)"}, said(s.plan(first))); diff != "" {
+	for range 2 {
+		if diff := cmp.Diff([]string{"restore a (yours)"}, said(s.plan(first))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		s.again()
+	}
+}
+
+func TestDamageLosesOneFileAndMakesTheRestBeAsked(t *testing.T) {
+	s := newShot(t, workspace.SnapshotOptions{})
+	for _, name := range []string{"a", "b", "c"} {
+		s.write(name, "0\n")()
+	}
+	first := s.prompt()
+	s.command(func() {
+		for _, name := range []string{"a", "b", "c"} {
+			s.write(name, "1\n")()
+		}
+	})
+	s.Close()
+	list := filepath.Join(s.state, "list.jsonl")
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := strings.Replace(string(text), `"by":"base","p":"b"`, `"by":"base","p":"\x00`, 1)
+	if err := os.WriteFile(list, []byte(damaged), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	want := []string{"restore a (yours)", "restore c (yours)", "lost b: " + workspace.LossDamaged}
+	if diff := cmp.Diff(want, said(s.plan(first))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestATurnWhoseEndNobodyToldIsTheAgents(t *testing.T) {
+	s := newShot(t, workspace.SnapshotOptions{})
+	s.write("a", "0\n")()
+	s.write(".gitignore", "ignored/\n")()
+	s.write("ignored/x", "0\n")()
+	first := s.prompt()
+	s.command(s.write("a", "1\n"))
+	second := s.prompt()
+	s.command(func() {
+		s.write("b", "1\n")()
+		s.write("ignored/y", "1\n")() // is no change of what is known
+	})
+	for to, want := range map[int64][]string{first: {"restore a", "remove b"}, second: {"remove b"}} {
+		if diff := cmp.Diff(want, said(s.plan(to))); diff != "" {
+			t.Errorf("back to %d (-want +got):\n%s", to, diff)
+		}
 	}
 }
 

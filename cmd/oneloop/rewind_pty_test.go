@@ -105,7 +105,7 @@ func TestEveryLossHasWordsInBothLanguages(t *testing.T) {
 	for _, why := range []string{
 		workspace.LossIgnored, workspace.LossSpecial, workspace.LossLarge, workspace.LossFull, workspace.LossUnread, workspace.LossUnkept,
 		workspace.LossAgain, workspace.LossGone, workspace.LossForm, workspace.LossGit, workspace.LossEarlier, workspace.LossCommands,
-		workspace.LossMany, workspace.LossSlow, workspace.LossCommits, workspace.LossMoved, workspace.LossHolds,
+		workspace.LossMany, workspace.LossSlow, workspace.LossCommits, workspace.LossMoved, workspace.LossHolds, workspace.LossDamaged,
 	} {
 		for _, lang := range []string{"en", "zh"} {
 			x := tui.Messages(lang)

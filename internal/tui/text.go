@@ -160,7 +160,7 @@ type Text struct {
 	RewindDone     plural     // of files
 	RewindFailed   string     // file, reason
 	RewindKept     string     // folder
-	Losses         [17]string // reasons why a file does not come back, as package workspace has them
+	Losses         [18]string // reasons why a file does not come back, as package workspace has them
 
 	HooksWait     string
 	HooksLeft     string

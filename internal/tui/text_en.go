@@ -289,7 +289,7 @@ Exit code
 	RewindDone:     plural{"%d file is as it was", "%d files are as they were"},
 	RewindFailed:   "%s stays: %s",
 	RewindKept:     "what was replaced or removed is in %s",
-	Losses: [17]string{
+	Losses: [18]string{
 		"an ignore file named it, so no copy was kept",
 		"it was no file (a pipe, a socket or a device)",
 		"it is too large to be copied: more than ",
@@ -307,6 +307,7 @@ Exit code
 		"commits, branches and the index of git stay as they are now",
 		"it was changed meanwhile, so it stays as it is",
 		"it is not empty: ",
+		"the copy of it, or what was known of it, is damaged",
 	},
 
 	Queued:       "waits as %d: %s  (/queue shows and changes what waits, Esc has it said at once)",

@@ -283,7 +283,7 @@ var chinese = Text{
 	RewindDone:     plural{"%d 个文件已恢复原样", "%d 个文件已恢复原样"},
 	RewindFailed:   "%s 没有动：%s",
 	RewindKept:     "被替换或删除的内容在 %s",
-	Losses: [17]string{
+	Losses: [18]string{
 		"被忽略文件列出，没有留副本",
 		"不是普通文件（管道、套接字或设备）",
 		"太大，没有留副本：超过 ",
@@ -301,6 +301,7 @@ var chinese = Text{
 		"git 的提交、分支和暂存区保持现在的样子",
 		"刚刚又被改过，保持不变",
 		"目录不是空的：",
+		"它的副本或记录已损坏",
 	},
 
 	Queued:       "等待中 %d：%s（/queue 查看和修改，Esc 立即送达）",
