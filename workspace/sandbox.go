@@ -32,6 +32,7 @@ var weakerLL = []string{
 	"other processes are seen",
 	"the number of processes is not limited by the kernel; commands with too many are ended a moment later",
 	"hidden folders can be listed, their files not read",
+	"no terminals: script, tmux, expect and other programs that make one do not work",
 	"no System V shared memory, semaphores and queues, no POSIX queues: programs that need them, such as PostgreSQL and fakeroot, do not run",
 	"limits and priority can be changed by a process for itself only, not for another one or for its threads: renice, taskset -p, prlimit --pid fail",
 }

@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"oneloop/workspace"
 )
 
@@ -154,6 +156,7 @@ type field struct {
 	base, ws, out, home  string
 	hits, socket, attack string
 	abstract, mark, stay string
+	terminal             string
 	port                 int
 	agent                *exec.Cmd
 }
@@ -192,7 +195,26 @@ func newField(t *testing.T, kit string) *field {
 		}
 	})
 	f.listen()
+	f.terminal = terminal(t)
 	return f
+}
+
+// terminal is the name of a terminal that somebody else has open.
+func terminal(t *testing.T) string {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("/dev/pts/%d", n)
 }
 
 func (f *field) write(name, text string) {
@@ -230,7 +252,7 @@ func (f *field) forgotten() []*os.File {
 func (f *field) env(sandbox string) []string {
 	env := []string{
 		"HOME=" + f.home, "FHOME=" + f.home, "WS=" + f.ws, "OUT=" + f.out, "HITS=" + f.hits, "SOCK=" + f.socket, "ABSTRACT=" + f.abstract,
-		"PORT=" + strconv.Itoa(f.port), "ATTACK=" + f.attack, "OUTPUT=" + f.base + "/output", "MARK=" + f.mark, "STAY=" + f.stay, "SANDBOX=" + sandbox,
+		"PORT=" + strconv.Itoa(f.port), "ATTACK=" + f.attack, "OUTPUT=" + f.base + "/output", "MARK=" + f.mark, "TERMINAL=" + f.terminal, "STAY=" + f.stay, "SANDBOX=" + sandbox,
 		"AGENTPID=" + strconv.Itoa(f.agent.Process.Pid), "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "SOME_API_KEY=SECRETENV",
 	}
 	return env
@@ -369,7 +391,7 @@ func TestSandboxCoversTheAttacksItIsMeasuredBy(t *testing.T) {
 		ids = append(ids, a.id)
 	}
 	for _, id := range strings.Fields("F01 F02 F04 F05 F06 F07 F09 F10 F11 F15 F16 F17 F19 F20 F22 F23 R01 R02 R03 R04 R06 R08 R09 R11 N01 N02 N03 N04 N06 N07 N08 N09 N10 " +
-		"P01 P02 P03 P06 P08 P09 P10 P11 P13 T01 T02 T03 T04 T05 T06 T08 T11 T14 K01 K03 K05 K06 K07 K09") {
+		"P01 P02 P03 P06 P08 P09 P10 P11 P13 P14 T01 T02 T03 T04 T05 T06 T08 T11 T14 K01 K03 K05 K06 K07 K09 K11 K12") {
 		if !slices.Contains(ids, id) {
 			t.Errorf("%s is missing", id)
 		}

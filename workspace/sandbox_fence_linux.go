@@ -11,8 +11,10 @@ import (
 	"oneloop/workspace/confine"
 )
 
-// fenceDevices are those that everybody writes to.
-var fenceDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}
+// fenceDevices are those that everybody writes to. Nothing else in /dev is
+// opened, not even to be read: there are the user's terminals, in which a
+// command could ask for a password, and which take what is typed from whom it is for.
+var fenceDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
 // tryFence lets the canary sing where there are no namespaces.
 func (w *SandboxWorkspace) tryFence() error {
@@ -48,7 +50,7 @@ func (w *SandboxWorkspace) tryFence() error {
 	if w.ident, err = os.Stat(w.root); err != nil {
 		return err
 	}
-	h, err := confine.Start(confine.Policy{Fence: true, Write: fenced, Hide: w.policy.Hide})
+	h, err := confine.Start(confine.Policy{Fence: true, Write: fenced, Hide: append(slices.Clone(w.policy.Hide), "/dev")})
 	if err != nil {
 		return err
 	}

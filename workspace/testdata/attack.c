@@ -173,6 +173,17 @@ static int rule(pid_t pid) {
 	return 0;
 }
 
+/* A terminal of the user's, as one of another window is. */
+static int terminal(const char *path) {
+	int t = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	if (t >= 0)
+		puts("TERMINAL read");
+	t = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK);
+	if (t >= 0 && write(t, "password: ", 10) == 10)
+		puts("TERMINAL written");
+	return 0;
+}
+
 static int int80(void) {
 #ifdef __x86_64__
 	int r;
@@ -203,6 +214,7 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "trace")) return trace(atoi(a));
 	if (!strcmp(what, "rule")) return rule(atoi(a));
 	if (!strcmp(what, "shared")) return shmget(atoi(a), 4096, IPC_CREAT | 0600) < 0;
+	if (!strcmp(what, "terminal")) return terminal(a);
 	if (!strcmp(what, "clone")) return by_clone();
 	if (!strcmp(what, "clone3")) return by_clone3();
 	if (!strcmp(what, "alloc")) return alloc(atol(a), atoi(b));
