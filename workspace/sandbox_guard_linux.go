@@ -122,7 +122,7 @@ type guards struct {
 // workspace, a worktree, shares with others. lists are folders for the list, the first
 // that can be used is taken.
 func newGuards(roots []string, git, home string, lists, protect []string) (*guards, error) {
-	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots, git: git}, names: map[string][]string{}, users: map[spot]int{}, held: map[*taking][]held{}, list: &list{dirs: lists}}
+	g := &guards{roots: roots, git: git, wire: tripwire{roots: roots, git: git, shut: opener{roots: roots}}, names: map[string][]string{}, users: map[spot]int{}, held: map[*taking][]held{}, list: &list{dirs: lists}}
 	for _, root := range roots {
 		for _, name := range guardedNames {
 			if name != ".git" {
@@ -139,6 +139,7 @@ func newGuards(roots []string, git, home string, lists, protect []string) (*guar
 	}
 	if git != "" {
 		g.roots = append(slices.Clone(roots), git)
+		g.wire.shut.roots = g.roots
 	}
 	for _, name := range protect {
 		rel, err := relative(name, roots[0])
@@ -347,6 +348,11 @@ func remove(list []spot) {
 		}
 	}()
 	for _, here := range list {
+		shut := opener{roots: []string{here.root}}
+		defer shut.restore()
+		if dir := filepath.Join(here.root, filepath.Dir(here.name)); unix.Access(dir, unix.R_OK|unix.W_OK|unix.X_OK) == unix.EACCES {
+			shut.open(dir)
+		}
 		if root == nil || opened != here.root {
 			if root != nil {
 				root.Close()

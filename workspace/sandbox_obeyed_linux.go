@@ -82,7 +82,7 @@ func (t *tripwire) arm(can func(path string) bool) (mount []string, overflow boo
 		if o == nil {
 			continue
 		}
-		mounts := !o.made && can != nil && can(path)
+		mounts := !o.made && can != nil && !t.shut.closed(path) && can(path)
 		if mounts && len(mount) == wireMounts {
 			mounts, overflow = false, true
 		}
@@ -151,13 +151,20 @@ func (t *tripwire) mark(path string) uint64 {
 		if t.marks++; t.marks > wireMarks {
 			return 0
 		}
-		info, err := os.Lstat(queue[n])
+		info, err := t.shut.lstat(queue[n])
 		if err != nil {
 			continue
 		}
-		fmt.Fprintln(sum, queue[n], stamp(info))
+		var entries []os.DirEntry
 		if info.IsDir() {
-			entries, _ := os.ReadDir(queue[n]) // what is closed to us is to commands
+			entries, _ = t.shut.readDir(queue[n]) // what another user closed is closed to commands
+		}
+		if t.shut.was(queue[n]) {
+			fmt.Fprintln(sum, queue[n], "closed") // opening it changed the rest
+		} else {
+			fmt.Fprintln(sum, queue[n], stamp(info))
+		}
+		if info.IsDir() {
 			for _, e := range entries {
 				queue = append(queue, filepath.Join(queue[n], e.Name()))
 			}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"oneloop/internal/gitsafe"
 )
 
@@ -22,6 +24,7 @@ type repository struct {
 	next    []string         // git folders it leads to, in the workspace
 	outside string           // one that it leads to elsewhere
 	led     map[string]wired // what its settings lead to, in the workspace, by path
+	shut    bool             // it could not be read
 }
 
 // wired is a file, or what is in its place.
@@ -54,7 +57,7 @@ type reading struct {
 
 func (rd *reading) repository(path string) repository {
 	r := repository{files: map[string]wired{}, led: map[string]wired{}}
-	info, err := os.Lstat(path)
+	info, err := rd.t.shut.lstat(path)
 	if err != nil {
 		return r
 	}
@@ -62,11 +65,17 @@ func (rd *reading) repository(path string) repository {
 		rd.leader(&r, path)
 		return r
 	}
-	root, err := openDir(path)
+	root, err := rd.t.shut.openDir(path)
 	if err != nil {
+		r.shut = errors.Is(err, fs.ErrPermission)
 		return r
 	}
 	defer root.Close()
+	for _, dir := range []string{"hooks", "info"} {
+		if unix.Access(filepath.Join(path, dir), unix.R_OK|unix.X_OK) == unix.EACCES {
+			rd.t.shut.open(filepath.Join(path, dir))
+		}
+	}
 	for _, name := range append([]string{"config", "config.worktree", "commondir", "info/attributes"}, hooks(root)...) {
 		if _, err := root.Lstat(name); err == nil {
 			r.files[name] = rd.file(root, name)
@@ -84,7 +93,7 @@ func (rd *reading) repository(path string) repository {
 
 // leader reads a .git that is a file or a link.
 func (rd *reading) leader(r *repository, path string) {
-	above, err := openDir(filepath.Dir(path))
+	above, err := rd.t.shut.openDir(filepath.Dir(path))
 	if err != nil {
 		return
 	}
@@ -103,7 +112,7 @@ func (rd *reading) leader(r *repository, path string) {
 // follow notes where a repository leads.
 func (rd *reading) follow(r *repository, dir, target string) {
 	target = strings.TrimSpace(target)
-	actual, err := filepath.EvalSymlinks(from(dir, target))
+	actual, err := rd.t.shut.real(from(dir, target))
 	switch {
 	case err != nil: // nothing is there
 	case rd.t.in(actual):
@@ -207,7 +216,7 @@ func (rd *reading) leads(r *repository, dir, text, top string, deep int) {
 
 // lead reads a file of settings outside the git folder.
 func (rd *reading) lead(r *repository, path, top string, deep int) {
-	actual, err := filepath.EvalSymlinks(path)
+	actual, err := rd.t.shut.real(path)
 	if err != nil || deep > 5 || !rd.t.in(actual) || !rd.add(r, actual, false) {
 		return
 	}
@@ -216,11 +225,11 @@ func (rd *reading) lead(r *repository, path, top string, deep int) {
 
 // folder reads a folder of hooks outside the git folder.
 func (rd *reading) folder(r *repository, path string) {
-	actual, err := filepath.EvalSymlinks(path)
+	actual, err := rd.t.shut.real(path)
 	if err != nil || !rd.t.in(actual) {
 		return
 	}
-	root, err := openDir(actual)
+	root, err := rd.t.shut.openDir(actual)
 	if err != nil {
 		return
 	}
@@ -241,7 +250,7 @@ func (rd *reading) add(r *repository, path string, hook bool) bool {
 	if _, ok := r.led[path]; ok || len(r.led) >= wireLed {
 		return false
 	}
-	root, err := openDir(filepath.Dir(path))
+	root, err := rd.t.shut.openDir(filepath.Dir(path))
 	if err != nil {
 		return false
 	}
@@ -336,7 +345,7 @@ func (r repository) worse(was repository) []string {
 
 // putBack puts back files of a repository. What is there instead is kept
 // beside them, in case that it is the user's.
-func putBack(path string, was repository, names []string) string {
+func (t *tripwire) putBack(path string, was repository, names []string) string {
 	dir, files := path, was.files
 	if names[0] == "" {
 		dir, names = filepath.Dir(path), []string{filepath.Base(path)}
@@ -344,6 +353,9 @@ func putBack(path string, was repository, names []string) string {
 		if w, ok := was.files[""]; ok {
 			files[names[0]] = w
 		}
+	}
+	for _, name := range names {
+		t.shut.open(filepath.Join(dir, filepath.Dir(name)))
 	}
 	root, err := openDir(dir)
 	if err == nil {

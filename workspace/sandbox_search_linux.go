@@ -17,7 +17,7 @@ import (
 func (t *tripwire) look(known map[string]repository) map[string]repository {
 	s := search{t: t, began: time.Now(), found: map[string]repository{}, read: reading{t: t}, folders: make(map[string]visited, len(t.folders))}
 	for path := range known {
-		if _, err := os.Lstat(path); err == nil {
+		if _, err := t.shut.lstat(path); err == nil {
 			s.add(path)
 		}
 	}
@@ -133,7 +133,7 @@ var stateTime = 3 * time.Second
 
 // folder reads one, unless it is as it was at the last look.
 func (s *search) folder(dir string) (f visited, ok bool) {
-	info, err := os.Lstat(dir)
+	info, err := s.t.shut.lstat(dir)
 	if err != nil || !info.IsDir() {
 		return f, false
 	}
@@ -142,9 +142,9 @@ func (s *search) folder(dir string) (f visited, ok bool) {
 	state := folderState{uint64(st.Dev), st.Ino, st.Ctim}
 	f, known := s.t.folders[dir]
 	if !known || f.state != state {
-		entries, err := os.ReadDir(dir)
+		entries, err := s.t.shut.readDir(dir)
 		if err != nil {
-			return f, false // gone, or closed to us
+			return f, false // gone, or another user's
 		}
 		f = contents(entries)
 		if time.Unix(st.Ctim.Unix()).Add(stateTime).Before(s.began) {

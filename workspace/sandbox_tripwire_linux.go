@@ -24,6 +24,7 @@ type tripwire struct {
 	kept  map[string]bool // names that commands cannot make, by path: they are no news
 
 	mu      sync.Mutex
+	shut    opener
 	known   map[string]repository // by the path of the .git or bare folder
 	mounted map[string]bool       // those that mounts protect
 	exposed map[string]bool       // those of them that a running command may have got at
@@ -49,6 +50,7 @@ const (
 func (t *tripwire) set(mounted []string, can func(path string) bool) (mount []string, overflow bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	defer t.shut.restore()
 	now := map[string]bool{}
 	for _, path := range mounted {
 		now[path] = true
@@ -74,6 +76,7 @@ func (t *tripwire) set(mounted []string, can func(path string) bool) (mount []st
 func (t *tripwire) check() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	defer t.shut.restore()
 	t.running--
 	whole := t.whole
 	now := t.look(t.known)
@@ -88,9 +91,12 @@ func (t *tripwire) check() []string {
 			}
 			continue
 		}
+		if r.shut && !was.shut {
+			fresh = append(fresh, fmt.Sprintf("the repository %s cannot be read any more. Say so to the user before git is used there", shown(path, 200)))
+		}
 		if !t.mounted[path] || t.exposed[path] {
 			if bad := r.worse(was); len(bad) > 0 {
-				notes = append(notes, putBack(path, was, bad))
+				notes = append(notes, t.putBack(path, was, bad))
 				r = (&reading{t: t}).repository(path)
 				now[path] = r
 			}
