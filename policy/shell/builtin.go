@@ -42,12 +42,12 @@ func (j *judge) builtin(name string, argv []string, c context) (ok, bad *state, 
 			if text, known := formatted(args[2:]); known {
 				v.texts[0] = text
 			}
-			c.st.set(args[1], v)
+			j.keep(args[1], v, c)
 		}
 	case "export", "declare", "typeset", "local", "readonly":
 		for _, a := range args {
 			if name, text, found := strings.Cut(a, "="); found {
-				c.st.set(name, &value{texts: []string{text}})
+				j.keep(name, &value{texts: []string{text}}, c)
 				j.expanded(name, text, c)
 			}
 		}
@@ -191,7 +191,7 @@ func (j *judge) read(name string, args []string, c context) {
 		lines = in.paths
 	}
 	if name != "read" {
-		c.st.set(args[0], &value{array: true, list: lines})
+		j.keep(args[0], &value{array: true, list: lines}, c)
 		return
 	}
 	j.split(lines, args, array, c)
@@ -207,7 +207,7 @@ func (j *judge) split(lines, names []string, array string, c context) {
 		for _, l := range lines {
 			v.list = append(v.list, strings.FieldsFunc(l, between)...)
 		}
-		c.st.set(array, v)
+		j.keep(array, v, c)
 		return
 	}
 	for i, n := range names {
@@ -227,6 +227,6 @@ func (j *judge) split(lines, names []string, array string, c context) {
 				v.add("")
 			}
 		}
-		c.st.set(n, v)
+		j.keep(n, v, c)
 	}
 }

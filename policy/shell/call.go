@@ -112,7 +112,7 @@ func (j *judge) assign(a *syntax.Assign, c context) {
 		c.guess = true
 		v.ifUnset, _ = j.assigned(a, c)
 	}
-	c.st.set(a.Name.Value, v)
+	j.keep(a.Name.Value, v, c)
 	for _, text := range v.texts {
 		j.expanded(a.Name.Value, text, c)
 	}

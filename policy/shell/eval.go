@@ -304,7 +304,7 @@ func (j *judge) forClause(cmd *syntax.ForClause, c context) (ok, bad *state) {
 		v.texts = []string{unknown}
 	}
 	return j.loop(c, func(c context) *state {
-		c.st.set(iter.Name.Value, v)
+		j.keep(iter.Name.Value, v, c)
 		return j.stmts(cmd.Do, c)
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 // evaluated judges the commands in a text that bash expands.
 func (j *judge) evaluated(text string, c context) {
-	if !strings.Contains(text, "$(") && !strings.Contains(text, "`") {
+	if !strings.Contains(text, "$(") && !strings.Contains(text, "`") && !strings.Contains(text, "${") {
 		return
 	}
 	const end = "END_OF_WHAT_IS_EXPANDED"
@@ -30,20 +30,12 @@ func (j *judge) reads(n syntax.Node, c context) {
 		if n.Index != nil {
 			j.arithmetic(n.Index, c)
 		}
-	case *syntax.ParamExp:
+	case *syntax.ArrayElem:
 		if n.Index != nil {
 			j.arithmetic(n.Index, c)
 		}
-		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" && n.Param != nil {
-			j.each(c, func(x *expander) bool {
-				text := x.lookup(n.Param.Value).text
-				if strings.Contains(text, unknown) && !c.guess && !strings.HasPrefix(n.Param.Value, "PS") {
-					j.report(c, Ask, RuleUnclear, Because("runs-unknown", "it runs what is in %s, which is not known", n.Param.Value))
-				}
-				j.evaluated(text, x.c)
-				return true
-			})
-		}
+	case *syntax.ParamExp:
+		j.parameter(n, c)
 	case *syntax.UnaryTest:
 		if n.Op == syntax.TsVarSet {
 			j.arithmetic(n.X, c)
@@ -55,14 +47,123 @@ func (j *judge) reads(n syntax.Node, c context) {
 			j.arithmetic(n.Y, c)
 		}
 	case *syntax.DeclClause:
-		whole := slices.ContainsFunc(n.Args, func(a *syntax.Assign) bool {
-			return a.Naked && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "i")
-		})
-		for _, a := range n.Args {
-			if a.Value != nil && (whole || a.Naked) {
-				j.arithmetic(a.Value, c)
+		j.declares(n, c)
+	}
+}
+
+// parameter judges what bash expands in ${…} besides the value: subscripts,
+// offsets, a name that another variable holds, prompts.
+func (j *judge) parameter(n *syntax.ParamExp, c context) {
+	if n.Index != nil {
+		j.arithmetic(n.Index, c)
+	}
+	if n.Slice != nil {
+		for _, e := range []syntax.ArithmExpr{n.Slice.Offset, n.Slice.Length} {
+			if e != nil {
+				j.arithmetic(e, c)
 			}
 		}
+	}
+	if n.Param == nil {
+		return
+	}
+	if n.Excl && n.Names == 0 && !isKeys(n) && n.Param.Value != "#" && n.Param.Value != "OPTIND" {
+		j.each(c, func(x *expander) bool {
+			for _, name := range x.lookup(n.Param.Value).texts() {
+				if strings.Contains(name, "[") {
+					j.operand(name, x.c, nil)
+				} else if strings.Contains(name, unknown) {
+					j.perhaps()
+				}
+			}
+			return true
+		})
+	}
+	if n.Exp == nil || n.Exp.Op != syntax.OtherParamOps || n.Exp.Word == nil || n.Exp.Word.Lit() != "P" {
+		return
+	}
+	j.each(c, func(x *expander) bool {
+		r := x.lookup(n.Param.Value)
+		if n.Excl && len(r.texts()) > 0 {
+			r = x.lookup(r.texts()[0])
+		}
+		for _, text := range r.texts() {
+			if strings.Contains(text, unknown) && !c.guess && !strings.HasPrefix(n.Param.Value, "PS") {
+				j.report(c, Ask, RuleUnclear, Because("runs-unknown", "it runs what is in %s, which is not known", n.Param.Value))
+			}
+			j.evaluated(text, x.c)
+		}
+		return true
+	})
+}
+
+// isKeys tells ${!a[@]}, which lists the subscripts of an array.
+func isKeys(n *syntax.ParamExp) bool {
+	w, is := n.Index.(*syntax.Word)
+	return is && (w.Lit() == "@" || w.Lit() == "*")
+}
+
+// texts are the value, or those of all elements.
+func (r result) texts() []string {
+	if r.many {
+		return r.list
+	}
+	return []string{r.text}
+}
+
+// declares judges what declare and its like make of values, and notes the
+// variables whose values are evaluated from now on.
+func (j *judge) declares(n *syntax.DeclClause, c context) {
+	flags := ""
+	for _, a := range n.Args {
+		if a.Naked && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") {
+			flags += a.Value.Lit()
+		}
+	}
+	whole := j.attributes(n.Variant.Value, flags, c)
+	for _, a := range n.Args {
+		if a.Value != nil && (whole || a.Naked) {
+			j.arithmetic(a.Value, c)
+		}
+		if whole && a.Name != nil && strings.ContainsAny(flags, "in") {
+			j.evaluates(a.Name.Value)
+		}
+	}
+}
+
+// attributes reports whether a declaration with these options has its values
+// evaluated: as numbers, as lists with subscripts, as names of variables. What
+// is set by another name is not followed.
+func (j *judge) attributes(declaration, flags string, c context) bool {
+	if declaration != "export" && declaration != "readonly" && strings.Contains(flags, "n") || declaration == "nameref" {
+		j.report(c, Ask, RuleUnclear, Because("other-name", "it gives a variable another name"))
+		return true
+	}
+	return strings.ContainsAny(flags, "iaA")
+}
+
+// evaluates notes a variable whose values bash evaluates when they are set.
+func (j *judge) evaluates(name string) {
+	if j.evaluating == nil {
+		j.evaluating = map[string]bool{}
+	}
+	j.evaluating[name] = true
+}
+
+// keep sets a variable, and judges the value where bash evaluates it.
+func (j *judge) keep(name string, v *value, c context) {
+	c.st.set(name, v)
+	if j.evaluating[name] {
+		for _, text := range slices.Concat(v.texts, v.list) {
+			j.operand(text, c, nil)
+		}
+	}
+}
+
+// perhaps notes that any command may be run.
+func (j *judge) perhaps() {
+	if j.parts != nil {
+		j.parts.add([]string{unknown}, false)
 	}
 }
 
@@ -74,21 +175,43 @@ func (j *judge) arithmetic(n syntax.Node, c context) {
 		if !is {
 			return true
 		}
-		name := w.Lit()
-		if len(w.Parts) == 1 && name != "" {
-			if v := c.st.vars[name]; v != nil {
-				for _, text := range v.texts {
-					j.evaluated(text, c)
-				}
-			}
+		if name := w.Lit(); len(w.Parts) == 1 && name != "" {
+			j.operand(name, c, nil)
 			return false
 		}
 		j.each(c, func(x *expander) bool {
-			j.evaluated(x.single(w), x.c)
+			j.operand(x.single(w), x.c, nil)
 			return true
 		})
 		return true
 	})
+}
+
+// operand judges a text that is evaluated, and the values of the variables in
+// it, which are evaluated in turn. One of which nothing is known is taken for
+// a number; one that is known in part may hold any command in a subscript.
+func (j *judge) operand(text string, c context, seen map[string]bool) {
+	j.evaluated(text, c)
+	if strings.ContainsAny(text, unknown+fetched) && strings.ContainsAny(text, "[`") {
+		j.perhaps()
+	}
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isNameRune(r) }) {
+		v := c.st.vars[name]
+		if v == nil || seen[name] {
+			continue
+		}
+		if seen == nil {
+			seen = map[string]bool{}
+		}
+		seen[name] = true
+		for _, value := range slices.Concat(v.texts, v.list) {
+			j.operand(value, c, seen)
+		}
+	}
+}
+
+func isNameRune(r rune) bool {
+	return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
 // expanded judges the value of a variable that bash expands or runs on its
@@ -106,10 +229,28 @@ func (j *judge) expanded(name, text string, c context) {
 // It reports whether name is one of which nothing else is to be known.
 func (j *judge) runs(name string, args []string, c context) bool {
 	switch name {
-	case "let", "test", "[", "unset", "read", "printf", "declare", "typeset", "local", "export", "readonly":
+	case "let", "test", "[", "unset", "read", "printf", "declare", "typeset", "local", "export", "readonly", "getopts", "wait":
+		flags := ""
 		for i, a := range args {
-			if name != "printf" || i == 1 && args[0] == "-v" {
+			switch {
+			case name == "printf" && (i != 1 || args[0] != "-v"):
+				continue
+			case name == "let" || strings.Contains(a, "["): // a subscript
+				j.operand(a, c, nil)
+			default:
 				j.evaluated(a, c)
+			}
+			if strings.HasPrefix(a, "-") {
+				flags += a
+			}
+		}
+		if declares(name) && j.attributes(name, flags, c) {
+			for _, a := range args {
+				variable, text, _ := strings.Cut(a, "=")
+				if strings.ContainsAny(flags, "in") {
+					j.evaluates(variable)
+				}
+				j.operand(text, c, nil)
 			}
 		}
 	case "mapfile", "readarray", "compgen", "complete":
@@ -147,6 +288,11 @@ func (j *judge) runs(name string, args []string, c context) bool {
 		return false
 	}
 	return name == "let" || name == "test" || name == "[" || name == "compgen" || name == "complete" || name == "jobs" || name == "hash"
+}
+
+// declares tells the builtins that give variables attributes.
+func declares(name string) bool {
+	return slices.Contains([]string{"declare", "typeset", "local", "export", "readonly"}, name)
 }
 
 // gitRuns judges the commands that git is given to run.

@@ -25,6 +25,41 @@ printf -v 'a[$(rm -rf /)]' x
 read 'a[$(rm -rf /)]'
 unset 'a[$(rm -rf /)]'
 x='$(rm -rf /)'; echo "${x@P}"
+x='a[$(rm -rf /)]'; echo ${y:x}
+x='a[$(rm -rf /)]'; echo ${y:0:x}
+x='a[$(rm -rf /)]'; echo "${@:x}"
+x='a[$(rm -rf /)]'; echo ${y: -x}
+x='a[$(rm -rf /)]'; echo ${y:$x}
+x='a[$(rm -rf /)]'; echo ${!x}
+x='a[$(rm -rf /)]'; b=([x]=1)
+x='a[$(rm -rf /)]'; b+=([x]=1)
+x='a[$(rm -rf /)]'; declare -a b=([x]=1)
+x='a[$(rm -rf /)]'; declare -a 'b=([x]=1)'
+x='([$(rm -rf /)]=1)'; declare -a b="$x"
+x='a[$(rm -rf /)]'; builtin declare 'b[x]=1'
+x='a[$(rm -rf /)]'; z=x; echo $((z + 1))
+x=('a[$(rm -rf /)]'); echo ${y:x}
+x='a[${p@P}]'; p='$(rm -rf /)'; echo $((x))
+for x in 1 'a[$(rm -rf /)]'; do echo "${y[x]}"; done
+read x <<< 'a[$(rm -rf /)]'; echo ${y:x}
+x='a[$(rm -rf /)]' bash -c 'echo ${y:x}'
+bash -c 'echo ${y:$1}' _ 'a[$(rm -rf /)]'
+declare -i n; n='a[$(rm -rf /)]'
+declare -ri n='a[$(rm -rf /)]'
+f() { local -i n; n='a[$(rm -rf /)]'; }; f
+declare -i n; read n <<< 'a[$(rm -rf /)]'
+declare -i n; for n in 'a[$(rm -rf /)]'; do :; done
+declare -i n; printf -v n %s 'a[$(rm -rf /)]'
+builtin declare -i n; n='a[$(rm -rf /)]'
+declare -n r='a[$(rm -rf /)]'; echo $r
+declare -n r; r='a[$(rm -rf /)]'; r=1
+f() { local -n r='a[$(rm -rf /)]'; r=1; }; f
+x='$(rm -rf /)'; b=("$x"); echo "${b[@]@P}"
+x='$(rm -rf /)'; b=(1 "$x"); echo "${b[1]@P}"
+set -- '$(rm -rf /)'; echo "${@@P}"
+set -- a '$(rm -rf /)'; echo "${*@P}" "${2@P}"
+x='$(rm -rf /)'; y=x; echo "${!y@P}"
+getopts x 'a[$(rm -rf /)]'
 mapfile -C 'rm -rf /' -c 1 a
 mapfile -C'rm -rf /' a < f
 readarray -c 1 -C 'rm -rf /' a
@@ -62,6 +97,9 @@ nvme format /dev/nvme0n1
 `,
 		ask: `
 x=$(cat f); echo "${x@P}"
+b=($(cat f)); echo "${b[@]@P}"
+declare -n r=x; r=1
+f() { local -n r=$1; r=1; }
 hash -p $X foo
 let 'a[$(git reset --hard)]'
 `,
@@ -77,6 +115,19 @@ declare -i n=5
 declare -A m=([a]=1)
 m['x y']=2
 echo "${m[$k]}" "${a[$((i+1))]}"
+for i in 0 1 2; do echo "${arr[i]}" "${arr[$i]}"; done
+for i in $(seq 3); do echo "${arr[i]}" "${x:i}" $((i + 1)); done
+x=abcdef; echo "${x:0:3}" "${x: -2}" "${x:1}" "${@:2}" "${#x}"
+n=3; echo "${x:n}" "${x:0:n}" "${a[n - 1]}"
+for v in HOME USER; do echo "$v=${!v}"; done
+echo "${!#}" "${!arr[@]}" "${!PRE*}" "${!OPTIND}" "${!name}"
+x='$(rm -rf /)'; v=x; echo "${!v}"
+b=([0]=x [1]='$(rm -rf /)'); echo "${b[@]}"
+declare -i n; n=5; n+=1; read n < f
+declare -a list=(1 2 '$(rm -rf /)'); declare -a more="$(ls)"
+export -n PATH; export x='a[1]'
+declare -A m; m[key]=1; echo "${m[key]}"
+[ x = 'a[1]' ] && unset 'a[1]'
 printf -v line '%s' '$(rm -rf /)'
 echo '$(rm -rf /)'
 grep -n 'let a[$(rm' notes.txt

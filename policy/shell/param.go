@@ -74,7 +74,7 @@ func (x *expander) operator(pe *syntax.ParamExp, r result) result {
 		}
 		other := result{text: x.single(word), set: isSet}
 		if op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull {
-			x.c.st.set(pe.Param.Value, &value{texts: []string{other.text}})
+			x.j.keep(pe.Param.Value, &value{texts: []string{other.text}}, x.c)
 		}
 		return other
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:

@@ -117,16 +117,17 @@ const (
 
 // judge is one judgement.
 type judge struct {
-	home      string
-	dir       string  // where the command starts; below nowhere if that is not known
-	protected []place // folders that must not be removed
-	worst     Verdict
-	steps     int
-	bytes     int
-	files     []input // what process substitutions print, where it is known
-	calls     []frame // functions being followed, outermost first
-	parts     *parts  // gets all that is run; nil: nobody wants to know
-	blind     bool    // no variable and nothing printed is known
+	home       string
+	dir        string  // where the command starts; below nowhere if that is not known
+	protected  []place // folders that must not be removed
+	worst      Verdict
+	steps      int
+	bytes      int
+	files      []input         // what process substitutions print, where it is known
+	calls      []frame         // functions being followed, outermost first
+	parts      *parts          // gets all that is run; nil: nobody wants to know
+	evaluating map[string]bool // variables whose values bash evaluates when they are set
+	blind      bool            // no variable and nothing printed is known
 }
 
 // report keeps the strictest verdict, and of equals the first.
