@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +94,25 @@ func TestAFolderThatBringsNothingIsNotAskedAbout(t *testing.T) {
 	u := &user{says: true}
 	if got := trust(t, policy.TrustOptions{Dir: dir, Ask: u.ask}); len(u.asked) > 0 || len(got.Notices) > 0 {
 		t.Errorf("asked %+v, said %q", u.asked, got.Notices)
+	}
+}
+
+// TestWhatAKilledSandboxLeavesIsNotAskedAbout has sockets where commands were to
+// make nothing.
+func TestWhatAKilledSandboxLeavesIsNotAskedAbout(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir) // a socket's name must be short
+	for _, name := range []string{".mcp.json", ".claude", ".oneloop"} {
+		l, err := net.Listen("unix", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	u := &user{says: true}
+	got := trust(t, policy.TrustOptions{Dir: dir, Ask: u.ask})
+	if _, err := got.Read(".mcp.json"); len(u.asked) > 0 || len(got.Notices) > 0 || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("asked %+v, said %q, %v", u.asked, got.Notices, err)
 	}
 }
 
