@@ -25,6 +25,7 @@ type repository struct {
 	outside string           // one that it leads to elsewhere
 	led     map[string]wired // what its settings lead to, in the workspace, by path
 	shut    bool             // it could not be read
+	more    bool             // there are files of these kinds that were not
 }
 
 // wired is a file, or what is in its place.
@@ -45,8 +46,10 @@ func (w wired) same(was wired) bool {
 const (
 	wireFile  = 1 << 20  // bytes that are kept of a file, or none
 	wireTotal = 32 << 20 // bytes that are kept in all
-	wireHooks = 500      // files in a folder of hooks
+	wireHooks = 500      // files in a folder of hooks besides those that git runs
 	wireLed   = 200      // files to which the settings of a repository lead
+
+	wireListed = 100_000 // names that are read of a folder of hooks
 )
 
 // reading reads repositories. It opens regular files and folders only.
@@ -76,7 +79,9 @@ func (rd *reading) repository(path string) repository {
 			rd.t.shut.open(filepath.Join(path, dir))
 		}
 	}
-	for _, name := range append([]string{"config", "config.worktree", "commondir", "info/attributes"}, hooks(root)...) {
+	names, more := hooks(root)
+	r.more = more
+	for _, name := range append(names, "config", "config.worktree", "commondir", "info/attributes") {
 		if _, err := root.Lstat(name); err == nil {
 			r.files[name] = rd.file(root, name)
 		}
@@ -123,28 +128,62 @@ func (rd *reading) follow(r *repository, dir, target string) {
 }
 
 // hooks names the files in the folder of hooks, or that itself when it is no
-// folder. Those that git brings as examples are none.
-func hooks(root *os.Root) []string {
+// folder. Those that git brings as examples are none. more says that there are
+// others than those that git runs, which it may not have named.
+func hooks(root *os.Root) (names []string, more bool) {
 	info, err := root.Lstat("hooks")
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	if !info.IsDir() {
-		return []string{"hooks"}
+		return []string{"hooks"}, false
+	}
+	for _, name := range gitHooks {
+		names = append(names, "hooks/"+name)
 	}
 	dir, _, err := openPlain(root, "hooks", os.O_RDONLY)
 	if err != nil {
-		return nil
+		return names, false
 	}
 	defer dir.Close()
-	list, _ := dir.ReadDir(wireHooks)
-	var names []string
-	for _, e := range list {
-		if !strings.HasSuffix(e.Name(), ".sample") && !isAside(e.Name()) {
-			names = append(names, "hooks/"+e.Name())
+	others, more := otherHooks(dir, wireHooks)
+	for _, name := range others {
+		names = append(names, "hooks/"+name)
+	}
+	return names, more
+}
+
+// gitHooks are those that git runs. They are looked for by their names, however
+// many files there are.
+var gitHooks = []string{
+	"applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit",
+	"pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive", "post-update",
+	"reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "query-watchman",
+	"p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change", "pre-solve-refs",
+}
+
+// otherHooks lists what else is in a folder of hooks, which those may run, but
+// for examples and at most so many.
+func otherHooks(dir *os.File, most int) (names []string, more bool) {
+	for read := 0; ; {
+		list, err := dir.ReadDir(1000)
+		if err != nil {
+			return names, false
+		}
+		for _, e := range list {
+			name := e.Name()
+			if strings.HasSuffix(name, ".sample") || isAside(name) || slices.Contains(gitHooks, name) {
+				continue
+			}
+			if len(names) == most {
+				return names, true
+			}
+			names = append(names, name)
+		}
+		if read += len(list); read >= wireListed {
+			return names, true
 		}
 	}
-	return names
 }
 
 // file reads a file, or what is in its place.
@@ -234,20 +273,34 @@ func (rd *reading) folder(r *repository, path string) {
 		return
 	}
 	defer root.Close()
+	for _, name := range gitHooks {
+		if _, err := root.Lstat(name); err == nil {
+			rd.add(r, filepath.Join(actual, name), true)
+		}
+	}
 	dir, _, err := openPlain(root, ".", os.O_RDONLY)
 	if err != nil {
 		return
 	}
 	defer dir.Close()
-	list, _ := dir.ReadDir(wireLed)
-	for _, e := range list {
-		rd.add(r, filepath.Join(actual, e.Name()), true)
+	others, more := otherHooks(dir, wireLed)
+	r.more = r.more || more
+	for _, name := range others {
+		rd.add(r, filepath.Join(actual, name), true)
 	}
 }
 
 // add reads one file to which settings lead.
 func (rd *reading) add(r *repository, path string, hook bool) bool {
-	if _, ok := r.led[path]; ok || len(r.led) >= wireLed {
+	if _, ok := r.led[path]; ok {
+		return false
+	}
+	most := wireLed
+	if hook && slices.Contains(gitHooks, filepath.Base(path)) {
+		most *= 10 // git reads the last folder of hooks that is named; there is no sense in many
+	}
+	if len(r.led) >= most {
+		r.more = true
 		return false
 	}
 	root, err := rd.t.shut.openDir(filepath.Dir(path))

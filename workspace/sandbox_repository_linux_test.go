@@ -98,3 +98,21 @@ func TestSandboxSeesEveryWayToARepository(t *testing.T) {
 		})
 	}
 }
+
+func TestSandboxFindsHooksAmongManyFiles(t *testing.T) {
+	w := sandbox(t, workspace.SandboxOptions{})
+	prepare(t, w, "git init -q sub; git init -q led; git -C led config core.hooksPath hk; mkdir -p sub/.git/hooks led/hk; touch {sub/.git/hooks,led/hk}/{1..1500}.sample sub/.git/hooks/lib")
+	hook := func(path string) string { return "echo evil > " + path + "; chmod +x " + path }
+	for _, c := range []struct{ command, note string }{
+		{hook("sub/.git/hooks/update"), "hooks/update of the repository"},
+		{hook("sub/.git/hooks/lib"), "hooks/lib of the repository"},
+		{hook("led/hk/pre-push"), "led/hk/pre-push"},
+		{"touch led/hk/{1..300}; " + hook("led/hk/post-checkout"), "led/hk/post-checkout"},
+		{"touch sub/.git/hooks/{1..600}", "sub/.git has or leads to more files"},
+		{"rm sub/.git/hooks/{1..600}; " + hook("sub/.git/hooks/pre-push"), "hooks/pre-push of the repository"},
+	} {
+		if notes := told(t, w, c.command); !strings.Contains(notes, c.note) {
+			t.Errorf("%s: it says %q, want %q", c.command, notes, c.note)
+		}
+	}
+}

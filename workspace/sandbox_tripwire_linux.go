@@ -85,6 +85,9 @@ func (t *tripwire) check() []string {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		r := now[path]
 		was, known := t.known[path]
+		if r.more && !was.more {
+			fresh = append(fresh, fmt.Sprintf("the repository %s has or leads to more files beside its hooks than are looked at: what they do now is not known. Say so to the user before git is used there", shown(path, 200)))
+		}
 		if !known {
 			if why := r.active(); len(why) > 0 {
 				fresh = append(fresh, fmt.Sprintf("the new repository %s makes git run or obey: %s. Say so to the user before git is used there", shown(path, 200), few(why, 100)))
