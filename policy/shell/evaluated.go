@@ -317,14 +317,38 @@ func (j *judge) gitRuns(sub string, args []string, c context) {
 		case sub == "rebase" && (name == "-x" || name == "--exec"),
 			sub == "difftool" && (name == "-x" || name == "--extcmd"),
 			sub == "filter-branch" && strings.HasSuffix(name, "-filter"),
-			sub == "rebase" && len(name) > 5 && strings.HasPrefix("--exec", name):
+			sub == "rebase" && len(name) > 3 && strings.HasPrefix("--exec", name),
+			sub == "difftool" && len(name) > 3 && strings.HasPrefix("--extcmd", name):
 			j.again(val, c)
-		case sub == "rebase" && strings.HasPrefix(a, "-x"):
-			j.again(a[2:], c)
+		case sub == "rebase", sub == "difftool":
+			if joined, is := amongFlags(a, "x", "XsCSrt"); is {
+				if joined == "" && i+1 < len(args) {
+					joined = args[i+1]
+				}
+				j.again(joined, c)
+			}
 		case sub == "config" && strings.HasPrefix(val, "!"):
 			j.again(val[1:], c)
 		}
 	}
+}
+
+// amongFlags looks for one of some letters among the short options that are
+// joined in a word, up to one that takes what follows for its value. It
+// returns what stands behind the letter.
+func amongFlags(word, letters, values string) (joined string, is bool) {
+	if len(word) < 2 || word[0] != '-' || word[1] == '-' {
+		return "", false
+	}
+	for i := 1; i < len(word); i++ {
+		switch {
+		case strings.IndexByte(letters, word[i]) >= 0:
+			return word[i+1:], true
+		case strings.IndexByte(values, word[i]) >= 0:
+			return "", false
+		}
+	}
+	return "", false
 }
 
 // partitions judges programs that lay out a disk anew. Many of them only show

@@ -73,7 +73,7 @@ func (p *parts) arguments(argv []string, c context) {
 func (p *parts) walks(name string, args []string, c context) {
 	if strings.HasPrefix(name, "fd") {
 		for i, a := range args {
-			if a == "-x" || a == "-X" || strings.HasPrefix(a, "--exec") {
+			if _, runs := fdCommand(args[i:]); runs > 0 {
 				break
 			}
 			if i > 0 && a != "" && a[0] != '-' { // the first is what is looked for

@@ -133,34 +133,38 @@ func narrowed(tests []string) string {
 
 // fd judges fd, whose -x runs a command for what it finds.
 func (j *judge) fd(args []string, c context) {
-	paths, command := fdFound(args)
-	if len(command) == 0 {
-		return
-	}
-	for _, p := range paths {
-		rest := make([]string, len(command), len(command)+1)
-		there := false
-		for i, a := range command {
-			rest[i] = strings.ReplaceAll(a, "{}", p)
-			there = there || strings.Contains(a, "{}")
+	paths, commands := fdFound(args)
+	for _, command := range commands {
+		if len(command) == 0 {
+			continue
 		}
-		if !there {
-			rest = append(rest, p)
+		for _, p := range paths {
+			rest := make([]string, len(command), len(command)+1)
+			there := false
+			for i, a := range command {
+				rest[i] = strings.ReplaceAll(a, "{}", p)
+				there = there || strings.Contains(a, "{}")
+			}
+			if !there {
+				rest = append(rest, p)
+			}
+			j.forEach(rest, c)
 		}
-		j.forEach(rest, c)
 	}
 }
 
-// fdFound says what fd finds, and the command it runs. It leaves out what is
+// fdFound says what fd finds, and the commands it runs. It leaves out what is
 // hidden or ignored unless it is told not to.
-func fdFound(args []string) (paths, command []string) {
+func fdFound(args []string) (paths []string, commands [][]string) {
 	some, hidden := nothing, false
 	var operands []string
 	for i := 0; i < len(args); i++ {
+		if command, used := fdCommand(args[i:]); used > 0 {
+			commands = append(commands, command)
+			i += used - 1
+			continue
+		}
 		switch a := args[i]; a {
-		case "-x", "-X", "--exec", "--exec-batch":
-			command = args[i+1:]
-			i = len(args)
 		case "-t", "--type", "-d", "--max-depth", "-c", "--color", "-j", "--threads", "--min-depth":
 			i++
 		case "-e", "--extension":
@@ -174,11 +178,10 @@ func fdFound(args []string) (paths, command []string) {
 		default:
 			if len(a) < 2 || a[0] != '-' {
 				operands = append(operands, a)
+			} else if _, is := amongFlags(a, "HuI", fdValues); is {
+				hidden = true
 			}
 		}
-	}
-	if i := slices.Index(command, ";"); i >= 0 {
-		command = command[:i]
 	}
 	if len(operands) > 0 {
 		if p := strings.Trim(operands[0], "^$"); p != "" && !everything(p) && p != "." {
@@ -195,7 +198,35 @@ func fdFound(args []string) (paths, command []string) {
 	for _, o := range operands {
 		paths = append(paths, below(o, some))
 	}
-	return paths, command
+	return paths, commands
+}
+
+// fdValues are the short options of fd that take a value.
+const fdValues = "tdcjeESoC"
+
+// fdCommand reads the command that fd is to run, up to a semicolon, and says
+// how many arguments that takes; none if args begin with something else.
+func fdCommand(args []string) (command []string, used int) {
+	a := args[0]
+	name, val, joined := strings.Cut(a, "=")
+	switch {
+	case name == "--exec" || name == "--exec-batch":
+	default:
+		val, joined = amongFlags(a, "xX", fdValues)
+		if !joined {
+			return nil, 0
+		}
+		val = strings.TrimPrefix(val, "=")
+		joined = val != ""
+	}
+	command, used = args[1:], len(args)
+	if i := slices.Index(command, ";"); i >= 0 {
+		command, used = command[:i], i+2
+	}
+	if joined {
+		command = append([]string{val}, command...)
+	}
+	return command, used
 }
 
 // listed says which paths commands print, one a line; it is empty when that is
@@ -275,7 +306,7 @@ func (j *judge) lists(s *syntax.Stmt, c context) []string {
 		paths, _ := found(argv[1:])
 		return paths
 	case "fd", "fdfind":
-		if paths, command := fdFound(argv[1:]); len(command) == 0 {
+		if paths, commands := fdFound(argv[1:]); len(commands) == 0 {
 			return paths
 		}
 	case "ls", "gls":

@@ -100,6 +100,22 @@ bwrap --ro-bind / / --dev /dev --unshare-all X
 proxychains4 -q X
 strace -f -e trace=open X
 entr -r X
+fd . / -x X
+fd . / --exec=X
+fd . / --exec-batch=X
+fd . / -tf -xX
+fd . / -HxX
+fd . / -Ix X
+fd . / -x ls \; -x X
+git rebase -x 'X' main
+git rebase -x'X' main
+git rebase -ix'X' main
+git rebase -ix 'X' main
+git rebase -iqx 'X' main
+git rebase --exe 'X' main
+git difftool -yx 'X'
+git difftool -yx'X' HEAD
+git difftool --ext='X'
 hyperfine -w 3 'X'
 `
 
@@ -154,5 +170,11 @@ flock -n /tmp/lock make
 xvfb-run -a npm test
 find . -name '*.go' | entr -r go test ./...
 setarch -R ./a.out
+fd -tx -HI -e go rm
+fd -ex -x gofmt -l
+fd --exec=wc --exec-batch=ls
+git rebase -Xours -ix 'make test' main
+git rebase -s x 'rm -rf /'
+git difftool -ytx 'rm -rf /'
 `}.check(t)
 }
