@@ -313,6 +313,23 @@ func (g *guards) drop(standIns []spot) error {
 	return g.list.set(slices.Collect(maps.Keys(g.users)))
 }
 
+// sweep removes what programs left that crashed, also where commands are kept
+// from protected files by other means or not at all.
+func (g *guards) sweep() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.abandoned {
+		return nil
+	}
+	unlock, left, err := g.list.hold()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	g.clear(left)
+	return nil
+}
+
 // clear removes what a program left that crashed.
 func (g *guards) clear(left []spot) {
 	slices.Reverse(left)

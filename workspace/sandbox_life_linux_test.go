@@ -102,9 +102,13 @@ func endsWithTheAgent(t *testing.T, backend string) {
 	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
 		t.Fatalf("a process outlived the agent: %v", err)
 	}
-	// The next one clears up what that left.
+	// The next one clears up what that left, whichever it is.
 	os.WriteFile(filepath.Join(root, ".envrc.mine"), nil, 0o600)
-	w := sandboxAt(t, root, workspace.SandboxOptions{State: state})
+	next := workspace.SandboxOptions{State: state}
+	if backend == workspace.BackendNS {
+		next.Backend = workspace.BackendLL
+	}
+	w := sandboxAt(t, root, next)
 	bash(t, w, 10*time.Second, "true")
 	left, err := os.ReadDir(root)
 	if err != nil || len(left) != 1 || left[0].Name() != ".envrc.mine" {

@@ -279,6 +279,11 @@ func (w *SandboxWorkspace) open() (opened, error) {
 	case w.wrap != nil:
 		box.run = w.wrap.Run
 	}
+	if err == nil {
+		if err := w.guards.sweep(); err != nil {
+			w.status.Notes = append(w.status.Notes, fmt.Sprintf("files that an earlier run put in the place of protected ones may still be there: %v", err))
+		}
+	}
 	return box, err
 }
 
