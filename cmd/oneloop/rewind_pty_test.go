@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"oneloop/internal/tui"
 	"oneloop/looptest/script"
@@ -25,6 +26,26 @@ func (p *product) holds(name, want string) {
 	}
 	if string(got) != want {
 		p.t.Errorf("%s holds %q, want %q", name, got, want)
+	}
+}
+
+// settled waits until what a turn left in files is known: what is changed
+// before that counts as the turn's.
+func (p *product) settled() {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // another process looks
+		found, err := filepath.Glob(filepath.Join(p.home(), ".local/state/oneloop/sessions/*/*.files/list.jsonl"))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, name := range found {
+			if text, err := os.ReadFile(name); err == nil && strings.Contains(string(text), `"k":"shut"`) {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatal("nobody looked at what the turn left")
+		}
 	}
 }
 
@@ -50,6 +71,7 @@ func TestConversationAndFilesGoBackToAPrompt(t *testing.T) {
 	c.types("/rewind\r")
 	c.sees("nothing was said yet")
 	c.turns("the first prompt", "one done")
+	p.settled()
 	c.turns("the second prompt", "two done")
 	p.writes("both", "user again\n")
 	c.types("/rewind\r")
