@@ -23,6 +23,10 @@ type JobsOptions struct {
 	// or at its time limit, with a line for the model: which, how, and where
 	// its output is. Nil: nobody is told.
 	Tell func(text string)
+	// Note is called by [Jobs.End] with what the workspace has to tell of a
+	// command that it ended, a line for each: what was put back, for example.
+	// Nil: nobody is told.
+	Note func(text string)
 	// Within are the jobs of the agent that this one works for. Both share
 	// what Most of it allows.
 	Within *Jobs
@@ -62,7 +66,8 @@ type task struct {
 	output *journal
 	limit  time.Duration
 	cancel context.CancelCauseFunc
-	how    string        // it ended; valid once done is closed
+	how    string        // it ended; valid once done is closed, as notes is
+	notes  []string      // of the workspace, beside how
 	done   chan struct{} // closed when it has ended and that was told
 
 	over  bool // these two are held by Jobs.mu
@@ -140,6 +145,7 @@ func (t *task) await(p workspace.Process, release func()) (how string) {
 		defer release()
 		return p.Wait()
 	}()
+	t.notes = exit.Notes
 	return strings.Join(append(t.ending(exit, err), t.output.close()), "; ")
 }
 
@@ -175,15 +181,16 @@ func (j *Jobs) Running() []string {
 }
 
 // End ends all commands that run, waits until nothing of them is left, and
-// returns their names. Tell is not called any more when it returns. More may
+// returns their names. What there is to say of them goes to Note. Tell is not called any more when it returns. More may
 // be started afterwards.
 func (j *Jobs) End() []string {
 	j.mu.Lock()
 	var names []string
+	var ended []*task
 	for _, t := range j.list {
 		if !t.over {
 			t.quiet = true
-			names = append(names, t.name())
+			names, ended = append(names, t.name()), append(ended, t)
 			t.cancel(errOver)
 		}
 	}
@@ -191,6 +198,13 @@ func (j *Jobs) End() []string {
 	j.mu.Unlock()
 	for _, t := range all {
 		<-t.done
+	}
+	for _, t := range ended {
+		for _, note := range t.notes {
+			if j.opts.Note != nil {
+				j.opts.Note(t.name() + ": " + note)
+			}
+		}
 	}
 	return names
 }

@@ -19,7 +19,7 @@ func (p *program) background(s spec, a *agent) *tool.Jobs {
 	if s.parent != nil {
 		within = s.parent.jobs
 	}
-	return tool.NewJobs(tool.JobsOptions{Within: within, Tell: a.told})
+	return tool.NewJobs(tool.JobsOptions{Within: within, Tell: a.told, Note: func(text string) { a.tell(oneloop.Notice{Text: text}) }})
 }
 
 // told hands on that a command in the background has ended: to the model with

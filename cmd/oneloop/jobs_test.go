@@ -79,6 +79,18 @@ func TestCaseSub04BackgroundCommandsEndWithTheTask(t *testing.T) {
 	}
 }
 
+func TestWhatABackgroundCommandMadeAtTheEndIsTold(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is a sandbox on Linux only")
+	}
+	p := newProduct(t,
+		script.Say(behind("t1", "git init -q sub; trap 'mkdir -p in; echo x > in/.envrc; echo x > sub/.git/hooks/pre-push; chmod +x sub/.git/hooks/pre-push; exit' TERM; touch mark; while true; do sleep 0.05; done")),
+		script.Say(shell("t2", "while ! [ -e mark ]; do sleep 0.02; done")), say("done"))
+	o := p.done("go on")
+	contains(t, o.stderr, "bash_1 (git init", "): new while this command ran: in/.envrc", "hooks/pre-push of the repository", "ended what still ran")
+	p.census()
+}
+
 func TestCaseSub06WhatABackgroundCommandLeavesIsNamed(t *testing.T) {
 	p := newProduct(t,
 		script.Say(behind("t1", "nohup sleep 300 >/dev/null 2>&1 & echo pid $!")),
