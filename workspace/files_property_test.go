@@ -121,7 +121,7 @@ func listing(r *rapid.T, dir string) string {
 }
 
 func TestProtectedNamesStaySoWhateverIsAroundThem(t *testing.T) {
-	name := rapid.SampledFrom([]string{".git", ".oneloop", ".claude", ".mcp.json", ".vscode", ".idea", ".envrc", ".gitmodules", ".cursor", ".exrc", "opencode.json", "x.code-workspace"})
+	name := rapid.SampledFrom([]string{".git", ".oneloop", ".claude", ".mcp.json", ".vscode", ".idea", ".envrc", ".gitmodules", ".cursor", ".exrc", "opencode.json", ".devcontainer.json", "x.code-workspace"})
 	path := rapid.SliceOfN(rapid.StringMatching(`[a-z.]{1,6}`), 0, 3)
 	rapid.Check(t, func(r *rapid.T) {
 		spelt := strings.Map(func(c rune) rune {

@@ -18,7 +18,7 @@ var (
 	// guardedToo are as well. Fewer people have them, and keeping a name from
 	// being made costs each command in a sandbox some of its time: there they
 	// are protected where they exist, and named where they are new.
-	guardedToo = []string{".cursor", ".zed", ".devcontainer", ".gemini", ".codex", ".kiro", ".roo", ".windsurf", ".exrc", "opencode.json"}
+	guardedToo = []string{".cursor", ".zed", ".devcontainer", ".gemini", ".codex", ".kiro", ".roo", ".windsurf", ".opencode", ".vs", ".exrc", ".nvim.lua", ".nvimrc", "opencode.json", "opencode.jsonc", ".devcontainer.json"}
 
 	// guardedEnd is that of further names of this kind.
 	guardedEnd = ".code-workspace"

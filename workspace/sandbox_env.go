@@ -150,6 +150,8 @@ var hiddenNames = []string{
 	".authinfo", ".authinfo.gpg", ".config/github-copilot", ".fly/config.yml", ".terraformrc", ".msmtprc", ".config/msmtp/config", ".subversion/auth", ".bundle/config",
 	".curlrc", ".config/curlrc", ".wgetrc", ".mylogin.cnf", ".passwd-s3fs", ".config/stripe", ".config/hcloud", ".config/helm/registry/config.json", ".config/argocd",
 	".config/configstore", ".config/netlify", ".config/.wrangler", ".local/share/opencode", ".local/share/fish/fish_history", ".sqlite_history", ".rediscli_history", ".irb_history",
+	".ngrok2", ".config/ngrok", ".sbt/.credentials", ".sbt/credentials", ".sbt/1.0/credentials.sbt", ".ivy2/.credentials", ".ivy2/credentials", ".snowflake", ".config/snowflake",
+	".wrangler", ".jfrog", ".Xauthority", ".lftprc", ".config/lftp/rc", ".lftp/rc",
 	".claude/.credentials.json", ".claude.json", ".codex/auth.json", ".gemini/oauth_creds.json",
 }
 

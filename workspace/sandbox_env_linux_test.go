@@ -36,7 +36,7 @@ func TestHiddenPathsFollowTheEnvironment(t *testing.T) {
 	got := workspace.HiddenPaths([]string{"HOME=/h", "XDG_CONFIG_HOME=/c", "XDG_DATA_HOME=/d", "XDG_STATE_HOME=relative"})
 	got = append(got, workspace.NamedPaths([]string{"KUBECONFIG=/k/one:/k/two:three", "NETRC=/n", "DOCKER_CONFIG=/docker"}, []string{"NETRC"})...)
 	for _, want := range []string{
-		"/h/.ssh", "/c/gh", "/c/git/credentials", "/c/oneloop", "/h/.config/gh", "/d/keyrings", "/h/.local/state/oneloop", "/h/.authinfo", "/d/opencode", "/k/one", "/k/two", "/docker/config.json",
+		"/h/.ssh", "/c/gh", "/c/git/credentials", "/c/oneloop", "/h/.config/gh", "/d/keyrings", "/h/.local/state/oneloop", "/h/.authinfo", "/h/.ngrok2", "/c/ngrok", "/h/.ivy2/.credentials", "/h/.Xauthority", "/h/.wrangler", "/c/.wrangler", "/d/opencode", "/k/one", "/k/two", "/docker/config.json",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not hidden", want)

@@ -92,10 +92,11 @@ func TestSandboxNamesSettingsThatAreNew(t *testing.T) {
 	for _, backend := range []string{workspace.BackendNS, workspace.BackendLL} {
 		w := sandbox(t, workspace.SandboxOptions{Backend: backend})
 		root := w.Describe().Root
-		says(t, w, "mkdir -p {a,b,c}/.vscode .zed node_modules/p/.vscode; for n in d/.envrc e/.mcp.json f/opencode.json a.code-workspace; do mkdir -p $(dirname $n); echo x > $n; done; touch opencode.jsonc",
+		says(t, w, "mkdir -p {a,b,c}/.vscode .zed node_modules/p/.vscode; for n in d/.envrc e/.mcp.json f/opencode.json a.code-workspace; do mkdir -p $(dirname $n); echo x > $n; done; touch opencode.toml",
 			"new while this command ran: .zed, a.code-workspace, a/.vscode, b/.vscode, c/.vscode and 3 more. Editors, agents, shells or git run or obey what is in them")
 		says(t, w, "true")
 		says(t, w, "echo y > d/.envrc; echo x > b/.vscode/tasks.json", "changed while this command ran: b/.vscode, d/.envrc. ")
+		says(t, w, "mkdir -p h/.opencode; touch h/.nvim.lua h/.devcontainer.json h/opencode.jsonc", "ran: h/.devcontainer.json, h/.nvim.lua, h/.opencode, h/opencode.jsonc. ")
 		says(t, w, "rmdir {a,c}/.vscode; mv f g", "new while this command ran: g/opencode.json. ")
 		long := strings.Repeat("long/", 30) + "cut/.claude/settings.json"
 		says(t, w, "mkdir -p "+filepath.Dir(long)+"; echo > "+long, "ran: …/long/long/long/")
