@@ -72,13 +72,13 @@ func (r Rule) stops(a *shell.Analysis) (found finding) {
 
 // stoppedFile is what the rules that deny or ask say of a file a command uses.
 func (j judge) stoppedFile(f shell.Access) finding {
-	names := []string{filepath.Clean(f.Path)}
-	if real, err := j.real(f.Path); err == nil && real != names[0] {
-		names = append(names, real)
-	}
 	only := judge{rules: &Rules{all: slices.DeleteFunc(slices.Clone(j.rules.List()), func(r Rule) bool { return r.Tier == shell.Allow || r.path == nil })}, at: j.at}
 	if len(only.rules.all) == 0 {
 		return finding{}
+	}
+	names := []string{filepath.Clean(f.Path)}
+	if real, err := j.real(f.Path); err == nil && real != names[0] {
+		names = append(names, real)
 	}
 	var found finding
 	for _, name := range names {

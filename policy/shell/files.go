@@ -11,12 +11,13 @@ import (
 // noted is compared with rules that deny or ask, and a value is no path that
 // they name.
 func (p *parts) arguments(argv []string, c context) {
-	read, write := false, false
+	read, write := false, packs(argv)
+	p.results(argv, c)
 	switch name := base(argv[0]); name {
 	case "cat", "tac", "head", "tail", "less", "more", "nl", "od", "xxd", "hexdump", "strings", "base64", "base32", "grep", "egrep", "fgrep", "rg", "zgrep",
 		"awk", "gawk", "mawk", "cut", "sort", "uniq", "wc", "diff", "cmp", "comm", "paste", "join", "jq", "yq", "file", "md5sum", "sha1sum", "sha256sum", "source", ".", "bat", "view",
 		"ag", "ack", "pr", "fold", "fmt", "column", "rev", "shuf", "split", "csplit", "expand", "unexpand", "iconv", "colordiff", "sdiff", "diff3", "vimdiff", "batcat",
-		"zip", "tar", "gtar", "cpio", "gzip", "zcat", "bzcat", "xzcat", "zstdcat", "bzip2", "xz", "zstd", "cksum", "b2sum", "sha224sum", "sha384sum", "sha512sum", "sum":
+		"zip", "tar", "gtar", "cpio", "gzip", "gunzip", "bunzip2", "unxz", "lzma", "unlzma", "unzstd", "compress", "uncompress", "zcat", "bzcat", "xzcat", "zstdcat", "bzip2", "xz", "zstd", "cksum", "b2sum", "sha224sum", "sha384sum", "sha512sum", "sum":
 		read = true
 	case "find", "gfind", "fd", "fdfind":
 		p.walks(name, argv[1:], c)
@@ -49,6 +50,9 @@ func (p *parts) arguments(argv []string, c context) {
 		}
 		return
 	default:
+		if !slices.Contains(quiet, name) {
+			p.named(argv[1:], c)
+		}
 		return
 	}
 	script := byScript(argv)
@@ -114,8 +118,11 @@ func (p *parts) history(args []string, c context) {
 	if len(args) == 0 {
 		return
 	}
+	write := false
 	switch args[0] {
-	case "diff", "log", "show", "blame", "annotate", "grep", "cat-file", "diff-tree", "diff-index", "diff-files", "format-patch", "archive", "whatchanged", "difftool", "checkout-index", "mv", "range-diff":
+	case "restore", "checkout", "rm", "clean", "apply", "stash", "mv":
+		write = true
+	case "diff", "log", "show", "blame", "annotate", "grep", "cat-file", "diff-tree", "diff-index", "diff-files", "format-patch", "archive", "whatchanged", "difftool", "checkout-index", "range-diff":
 	default:
 		return
 	}
@@ -123,7 +130,12 @@ func (p *parts) history(args []string, c context) {
 		if dir != "" && !strings.HasPrefix(name, "/") {
 			name = dir + "/" + name
 		}
-		p.touch(name, c, false)
+		if !write || args[0] == "mv" {
+			p.touch(name, c, false)
+		}
+		if write {
+			p.touch(name, c, true)
+		}
 	}
 	tracked := func(name string) { // from the top of the repository, which is here or above
 		if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") {
@@ -178,12 +190,25 @@ func (p *parts) copies(args []string, c context) {
 			to = dir
 		case a == "-t" || a == "--target-directory":
 			to = strings.Join(args[i+1:min(i+2, len(args))], "")
+		case i > 0 && (args[i-1] == "-t" || args[i-1] == "--target-directory"): // it is to
+		case len(a) > 2 && strings.HasPrefix(a, "-t"):
+			to = a[2:]
 		case len(a) < 2 || a[0] != '-':
 			files = append(files, a)
 		}
 	}
 	p.touch(to, c, true)
 	for i, f := range files {
-		p.touch(f, c, to == "" && i == len(files)-1)
+		last := to == "" && i == len(files)-1
+		p.touch(f, c, last)
+		if last {
+			to = f
+			files = files[:i]
+		}
+	}
+	for _, f := range files { // to may be a folder
+		if to != "" && strings.Trim(f, "./") != "" {
+			p.touch(strings.TrimRight(to, "/")+"/"+base(strings.TrimRight(f, "/")), c, true)
+		}
 	}
 }

@@ -101,13 +101,17 @@ func (p *parts) read(stmts []*syntax.Stmt, c context) {
 
 // touch notes a file.
 func (p *parts) touch(name string, c context, write bool) {
-	if p == nil || name == "" || len(p.files) == maxParts || strings.ContainsAny(name, unknown+fetched+process+every) {
+	if p == nil || name == "" || strings.ContainsAny(name, unknown+fetched+process+every) {
 		return
 	}
 	for _, dir := range c.st.dirs {
 		a := Access{under(dir, name), write, !c.moving && !c.guess && len(c.st.dirs) == 1}
 		if p.touched[a] {
 			continue
+		}
+		if len(p.files) == maxParts {
+			p.overflow = true
+			return
 		}
 		if p.touched == nil {
 			p.touched = map[Access]bool{}
