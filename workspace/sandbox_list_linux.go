@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,21 @@ type list struct {
 	lock   *os.File
 	own    *os.File
 	others []spot // in the lists of programs that run, read when locked
+}
+
+// Sweep removes what sandboxes of programs that were killed left in folders,
+// by their lists in the folder state (see [SandboxOptions]). Every sandbox does
+// that when it starts; this is for a program that uses none.
+func Sweep(state string) error {
+	left, err := fs.Glob(os.DirFS(state), "*.list")
+	if state == "" || err != nil || len(left) == 0 {
+		return err
+	}
+	g := &guards{list: &list{dirs: []string{state}}}
+	if err := errors.Join(g.sweep(), g.list.close()); err != nil {
+		return fmt.Errorf("remove what a sandbox left in folders: %w", err)
+	}
+	return nil
 }
 
 // hold locks out other programs that look after stand-ins. left are

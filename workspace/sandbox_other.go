@@ -18,6 +18,9 @@ func Sandboxed(string, SandboxOptions) (*SandboxWorkspace, error) {
 	return nil, &SandboxError{Err: fmt.Errorf("%w (%s/%s); commands can only run without one", ErrNoSandbox, runtime.GOOS, runtime.GOARCH)}
 }
 
+// Sweep does nothing: no sandbox leaves anything.
+func Sweep(string) error { return nil }
+
 // TrySandbox fails: this system has no sandbox.
 func TrySandbox(root string, opts SandboxOptions) ([]SandboxTrial, error) {
 	_, err := Sandboxed(root, opts)

@@ -14,6 +14,7 @@ import (
 	"oneloop/internal/tui"
 	"oneloop/session"
 	"oneloop/trace"
+	"oneloop/workspace"
 )
 
 // task works on one task: the final answer on stdout and nothing else,
@@ -144,11 +145,15 @@ func (p *program) image(name string) (oneloop.Block, error) {
 	return &oneloop.Media{Type: "image", MIME: kind, Data: data}, nil
 }
 
-// notices are what the user should know before the first request.
+// notices are what the user should know before the first request. It is called
+// once, before any command runs.
 func (p *program) notices() []string {
 	list := p.settings.Notices
 	if p.settings.Sandbox == "none" {
 		list = append(list, p.words.SandboxNone)
+		if err := workspace.Sweep(p.settings.StateDir); err != nil {
+			list = append(list, err.Error()+".")
+		}
 	}
 	return list
 }
