@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // Event is one event. Data is valid until the next call of Next.
@@ -156,6 +157,18 @@ func (r *Reader) field(from, to int) {
 	}
 }
 
+// first are first buffers: most streams need no other.
+var first = sync.Pool{New: func() any { return new([chunk]byte) }}
+
+// Free gives the reader's memory back. Neither the reader nor the data of its
+// events is used after it.
+func (r *Reader) Free() {
+	if len(r.base) == chunk {
+		first.Put((*[chunk]byte)(r.base))
+	}
+	*r = Reader{err: io.ErrClosedPipe}
+}
+
 const (
 	chunk = 32 << 10 // the first buffer
 	room  = 4 << 10  // a read gets at least so much
@@ -169,7 +182,11 @@ func (r *Reader) fill() error {
 	}
 	if cap(r.buf)-len(r.buf) < room {
 		if len(r.buf) > len(r.base)/2 || r.base == nil {
-			r.base = make([]byte, max(chunk, 2*len(r.base)))
+			if r.base == nil {
+				r.base = first.Get().(*[chunk]byte)[:]
+			} else {
+				r.base = make([]byte, 2*len(r.base))
+			}
 		}
 		r.buf = r.base[:copy(r.base, r.buf)]
 	}

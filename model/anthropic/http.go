@@ -172,6 +172,7 @@ func sniff(body *bufio.Reader, contentType string) (form, error) {
 // is complete, but for its last event, is not waited for longer than endTime.
 func (m *Model) stream(ctx context.Context, cancel func(), body io.Reader, r *reply) (*oneloop.Message, error) {
 	events := sse.NewReader(body, m.maxEvent)
+	defer events.Free()
 	var late *time.Timer
 	for !r.over {
 		e, err := events.Next()
