@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -192,10 +191,8 @@ func canonical(input json.RawMessage) []byte {
 	if len(input) > large {
 		return input
 	}
-	d := json.NewDecoder(bytes.NewReader(input))
-	d.UseNumber()
 	var v any
-	if d.Decode(&v) != nil {
+	if json.Unmarshal(input, &v) != nil {
 		return input
 	}
 	text, err := json.Marshal(v)

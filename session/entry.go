@@ -73,12 +73,17 @@ func (e entry) line(data [][]byte) [][]byte {
 	head = append(head, e.kind...)
 	parts := append(make([][]byte, 0, len(data)+2), append(head, `","d":`...))
 	for _, p := range data {
-		if bytes.ContainsAny(p, "\r\n") {
-			p = bytes.ReplaceAll(bytes.ReplaceAll(p, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))
-		}
-		parts = append(parts, p)
+		parts = append(parts, oneLine(p))
 	}
 	return append(parts, []byte("}\n"))
+}
+
+// oneLine is JSON without line breaks.
+func oneLine(data []byte) []byte {
+	if !bytes.ContainsAny(data, "\r\n") {
+		return data
+	}
+	return bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))
 }
 
 // parse reads a line. It does not look into the data, but for its being valid
@@ -142,52 +147,81 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// setup is what is sent with every request beside the messages.
-type setup struct {
-	Model  string            `json:"model,omitempty"`
-	System []oneloop.Block   `json:"-"`
-	Tools  []oneloop.ToolDef `json:"-"`
-	Params oneloop.Params    `json:"params,omitzero"`
-
-	Texts []json.RawMessage `json:"system,omitempty"`
-	Defs  []def             `json:"tools,omitempty"`
-}
-
-// def is a [oneloop.ToolDef] with names.
-type def struct {
-	Name        string          `json:"name,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Schema      json.RawMessage `json:"schema,omitempty"`
-	Raw         json.RawMessage `json:"raw,omitempty"`
-}
-
-func (s setup) encode() ([]byte, error) {
-	s.Texts, s.Defs = nil, nil
-	for _, b := range s.System {
-		text, err := oneloop.AppendBlock(nil, b)
-		if err != nil {
-			return nil, fmt.Errorf("encode the system prompt: %w", err)
+// appendSetup appends s as the entry has it. It is written by hand because it is
+// in the way of the first request: encoding/json would first look at each type,
+// and read the schemas of all tools anew.
+func appendSetup(dst []byte, s Setup) ([]byte, error) {
+	params, err := encode(s.Params)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(appendText(append(dst, `{"model":`...), s.Model), `,"params":`...)
+	dst = append(append(dst, params...), `,"system":[`...)
+	for i, b := range s.System {
+		if i > 0 {
+			dst = append(dst, ',')
 		}
-		s.Texts = append(s.Texts, text)
+		if dst, err = oneloop.AppendBlock(dst, b); err != nil {
+			return dst, fmt.Errorf("encode the system prompt: %w", err)
+		}
 	}
-	for _, d := range s.Tools {
-		s.Defs = append(s.Defs, def(d))
+	dst = append(dst, `],"tools":[`...)
+	for i, d := range s.Tools {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendText(append(dst, `{"name":`...), d.Name)
+		dst = appendText(append(dst, `,"description":`...), d.Description)
+		for _, raw := range []struct {
+			name string
+			json []byte
+		}{{`,"schema":`, d.Schema}, {`,"raw":`, d.Raw}} {
+			if len(raw.json) == 0 {
+				continue
+			}
+			if !json.Valid(raw.json) {
+				return dst, fmt.Errorf("encode tool %s: its definition is no JSON", d.Name)
+			}
+			dst = append(append(dst, raw.name...), raw.json...)
+		}
+		dst = append(dst, '}')
 	}
-	return encode(s)
+	return oneLine(append(dst, "]}"...)), nil
 }
 
-func decodeSetup(data []byte) (s setup, err error) {
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, err
+// appendText appends s as a JSON string.
+func appendText(dst []byte, s string) []byte {
+	text, err := encode(s)
+	if err != nil {
+		text = []byte(`""`) // a string always has a form
 	}
-	for _, raw := range s.Texts {
+	return append(dst, text...)
+}
+
+func decodeSetup(data []byte) (Setup, error) {
+	var read struct {
+		Model  string            `json:"model"`
+		Params oneloop.Params    `json:"params"`
+		System []json.RawMessage `json:"system"`
+		Tools  []struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Schema      json.RawMessage `json:"schema"`
+			Raw         json.RawMessage `json:"raw"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return Setup{}, err
+	}
+	s := Setup{Model: read.Model, Params: read.Params}
+	for _, raw := range read.System {
 		b, err := oneloop.DecodeBlock(raw)
 		if err != nil {
 			return s, fmt.Errorf("read the system prompt: %w", err)
 		}
 		s.System = append(s.System, b)
 	}
-	for _, d := range s.Defs {
+	for _, d := range read.Tools {
 		s.Tools = append(s.Tools, oneloop.ToolDef(d))
 	}
 	return s, nil

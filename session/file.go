@@ -24,6 +24,10 @@ type file struct {
 	wait  []byte // lines that are not written yet
 	dirty bool   // something was written that may not be on the disk yet
 	fresh bool   // the folder may not know of it yet
+
+	making chan error // set while the file is made
+	first  []byte     // the lines that are written then
+	failed bool       // it could not be made
 }
 
 // disk is what a log needs of an [os.File].
@@ -45,7 +49,20 @@ var openDisk = func(path string, flag int) (disk, error) { return os.OpenFile(pa
 const atOnce = 64 << 10
 
 // add writes a line, and before it what could not be written so far.
+//
+// The file is made beside what follows, the first request that is: on a busy
+// disk a folder takes longer than all else at the start. Nothing is acted on
+// until the next line, which waits for it.
 func (f *file) add(line [][]byte) error {
+	if f.making == nil && f.f == nil && !f.failed {
+		f.later(line)
+		f.begin()
+		return nil
+	}
+	if err := f.made(); err != nil {
+		f.later(line)
+		return err
+	}
 	if len(f.wait) > 0 {
 		line = append([][]byte{f.wait}, line...)
 	}
@@ -62,6 +79,35 @@ func (f *file) add(line [][]byte) error {
 	} else {
 		f.wait = nil
 	}
+	return err
+}
+
+// begin makes the file and writes the lines that wait. Whoever needs it waits in
+// made.
+func (f *file) begin() {
+	f.first, f.wait = f.wait, nil
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				done <- fmt.Errorf("internal error: make the session log: %v", v)
+			}
+		}()
+		done <- f.write([][]byte{f.first})
+	}()
+	f.making = done
+}
+
+// made waits until the file is made, if it is to be.
+func (f *file) made() error {
+	if f.making == nil {
+		return nil
+	}
+	err := <-f.making
+	if f.making = nil; err != nil {
+		f.failed, f.wait = true, append(f.first, f.wait...)
+	}
+	f.first = nil
 	return err
 }
 
@@ -109,6 +155,9 @@ func (f *file) create() error {
 
 // sync waits until everything written is on the disk.
 func (f *file) sync() error {
+	if err := f.made(); err != nil {
+		return err
+	}
 	if !f.dirty || f.f == nil {
 		return nil
 	}
@@ -126,8 +175,8 @@ func (f *file) sync() error {
 }
 
 func (f *file) close() error {
-	if f.f == nil {
-		return nil
+	if err := f.made(); err != nil || f.f == nil {
+		return err
 	}
 	err := f.f.Close()
 	f.f = nil

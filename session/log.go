@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -184,16 +183,8 @@ func (l *Log) Use(s Setup) (same bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.use = &s
-	return l.sameSetup(s)
-}
-
-func (l *Log) sameSetup(s Setup) bool {
-	a, err := setup{Model: s.Model, System: s.System, Tools: s.Tools, Params: s.Params}.encode()
-	if err != nil {
-		return false
-	}
-	b, err := l.view.setup.encode()
-	return err == nil && bytes.Equal(a, b)
+	text, err := appendSetup(nil, s)
+	return err == nil && bytes.Equal(text, l.view.sent)
 }
 
 // Request returns what may be sent, oldest first. It costs the same however
@@ -254,15 +245,14 @@ func (l *Log) begin() error {
 	if l.use == nil {
 		return nil
 	}
-	s := setup{Model: l.use.Model, System: l.use.System, Tools: l.use.Tools, Params: l.use.Params}
-	if !l.sameSetup(*l.use) {
-		data, err := s.encode()
-		if err != nil {
-			return err
-		}
-		l.write(kindSetup, data)
+	text, err := appendSetup(nil, *l.use)
+	if err != nil {
+		return err
 	}
-	l.view.setup, l.use = s, nil
+	if !bytes.Equal(text, l.view.sent) {
+		l.write(kindSetup, text)
+	}
+	l.view.setup, l.view.sent, l.use = *l.use, text, nil
 	return nil
 }
 
@@ -288,7 +278,7 @@ func (l *Log) mayWait(kind string) bool {
 	case kindMessage, kindInfo:
 		return false
 	}
-	return l.file.f == nil
+	return l.file.making == nil && l.file.f == nil
 }
 
 func (l *Log) write(kind string, data ...[]byte) entry {
@@ -322,16 +312,10 @@ func (l *Log) Kept() error {
 	if l.file == nil {
 		return errors.New("the session is kept in memory only")
 	}
-	return l.bad
-}
-
-// Prepare makes the log's folder, so that the first entry does not wait for it: on
-// a busy disk that takes longer than all else. What goes wrong is told by the
-// first entry.
-func (l *Log) Prepare() {
-	if l.file != nil {
-		_ = os.MkdirAll(l.dir, 0o700)
+	if err := l.file.made(); err != nil {
+		l.bad = err
 	}
+	return l.bad
 }
 
 // ID is the session's.
@@ -355,6 +339,9 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
+	if err := l.file.made(); err != nil {
+		l.bad = err
+	}
 	if l.bad != nil || l.file.f != nil && len(l.file.wait) > 0 {
 		l.bad = l.file.add(nil)
 	}
@@ -363,5 +350,8 @@ func (l *Log) Close() error {
 
 // reader reads the log as it is now, also what waits to be written.
 func (l *Log) reader() io.Reader {
+	if err := l.file.made(); err != nil || l.file.f == nil {
+		return bytes.NewReader(l.file.wait)
+	}
 	return io.MultiReader(io.NewSectionReader(l.file.f, 0, l.file.size), bytes.NewReader(l.file.wait))
 }

@@ -74,9 +74,12 @@ func (l *Log) Event(e oneloop.Event) {
 	case oneloop.ToolOutput:
 		l.output(e)
 		return
-	case oneloop.TurnStart:
-		e.Messages = nil
-		l.event(e)
+	case oneloop.TurnStart: // its messages are kept by Append
+		l.mu.Lock()
+		if l.begin() == nil {
+			l.write(string(e.Kind()), []byte("{}"))
+		}
+		l.mu.Unlock()
 		return
 	case oneloop.Spend:
 		l.mu.Lock()
@@ -158,7 +161,7 @@ func (l *Log) Rewind(to int64) error {
 	if l.view.rewind(to) {
 		return nil
 	}
-	if l.file == nil || l.file.f == nil {
+	if l.file == nil {
 		return fmt.Errorf("rewind to entry %d: %w", to, errNoSuchPlace)
 	}
 	// It lies before a compaction: what was sent then is in the file.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,7 +13,8 @@ import (
 // view is what a log comes to when its entries are taken one after the other:
 // what is sent, and what is known beside it.
 type view struct {
-	setup setup
+	setup Setup
+	sent  []byte  // setup as its entry has it
 	at    []int64 // the entries of the messages
 	msgs  []*oneloop.Message
 	base  int64      // the entry before which nothing can be told from at
@@ -69,7 +71,7 @@ func (v *view) take(e entry) error {
 		if err != nil {
 			return err
 		}
-		v.setup = s
+		v.setup, v.sent = s, bytes.Clone(e.data)
 	case kindIntent:
 		return decoded(e.data, func(i intent) { v.intent(e.at, i) })
 	case kindOutput:

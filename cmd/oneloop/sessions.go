@@ -26,9 +26,7 @@ func (p *program) store() *session.Store {
 func (p *program) keep(a *agent, s spec) error {
 	opts := p.logOptions(a, s)
 	if s.resume == "" {
-		log := p.newLog(opts)
-		a.take(log)
-		a.waiting.Go(log.Prepare)
+		a.take(p.newLog(opts))
 		return nil
 	}
 	log, damage, err := session.OpenLog(s.resume, opts)
