@@ -288,6 +288,9 @@ func (m *Message) Parts() (Parts, error) {
 		}
 		parts = append(parts, raw)
 	}
+	if m.Stop == "" && m.ID == "" && m.Origin == (Origin{}) && m.Usage == (Usage{}) && m.Meta.empty() && brokenCalls(m) == nil {
+		return append(parts, []byte("]}")), nil // a prompt; encoding/json would first look at each type
+	}
 	own := messageFields{Stop: m.Stop, Origin: m.Origin, Usage: m.Usage, ID: m.ID, Broken: brokenCalls(m)}
 	if !m.Meta.empty() {
 		own.Meta = &m.Meta

@@ -284,7 +284,7 @@ func (c *chaos) judge() {
 	requests := c.server.Requests()
 	for i, r := range requests[1:] {
 		if !c.follows(requests[i], r) {
-			c.Errorf("request %d does not go on from the one before", i+2)
+			c.Errorf("request %d does not go on from the one before:\n%.1500s\n%.1500s", i+2, shape(requests[i]), shape(r))
 		}
 	}
 	last := requests[len(requests)-1]
@@ -303,6 +303,20 @@ func (c *chaos) judge() {
 			c.Errorf("%s was not done, and the model is told %q", answer.ID, text)
 		}
 	}
+}
+
+// shape is a request in short.
+func shape(r script.Request) string {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		fmt.Fprintf(&b, "%s:", m.Role)
+		for _, x := range m.Content {
+			fmt.Fprintf(&b, " %s %s %.20q", x.Type, x.ID, x.FullText())
+		}
+		b.WriteString("\n")
+	}
+	text := b.String()
+	return text[max(0, len(text)-1500):]
 }
 
 // follows reports whether everything in a is in b, at the same place.

@@ -151,12 +151,11 @@ func encode(v any) ([]byte, error) {
 // in the way of the first request: encoding/json would first look at each type,
 // and read the schemas of all tools anew.
 func appendSetup(dst []byte, s Setup) ([]byte, error) {
-	params, err := encode(s.Params)
-	if err != nil {
-		return dst, err
-	}
-	dst = append(appendText(append(dst, `{"model":`...), s.Model), `,"params":`...)
-	dst = append(append(dst, params...), `,"system":[`...)
+	var err error
+	dst = append(appendText(append(dst, `{"model":`...), s.Model), `,"params":{"max_tokens":`...)
+	dst = strconv.AppendInt(dst, int64(s.Params.MaxTokens), 10)
+	dst = appendText(append(dst, `,"effort":`...), s.Params.Effort)
+	dst = append(appendText(append(dst, `,"cache_ttl":`...), s.Params.CacheTTL), `},"system":[`...)
 	for i, b := range s.System {
 		if i > 0 {
 			dst = append(dst, ',')

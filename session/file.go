@@ -25,9 +25,10 @@ type file struct {
 	dirty bool   // something was written that may not be on the disk yet
 	fresh bool   // the folder may not know of it yet
 
-	making chan error // set while the file is made
-	first  []byte     // the lines that are written then
-	failed bool       // it could not be made
+	making chan error    // set while the file is made
+	lead   func() []byte // the first lines, if they are still to be put together
+	first  []byte        // the lines that are written then
+	failed bool          // it could not be made
 }
 
 // disk is what a log needs of an [os.File].
@@ -93,6 +94,9 @@ func (f *file) begin() {
 				done <- fmt.Errorf("internal error: make the session log: %v", v)
 			}
 		}()
+		if f.lead != nil {
+			f.first, f.lead = append(f.lead(), f.first...), nil
+		}
 		done <- f.write([][]byte{f.first})
 	}()
 	f.making = done

@@ -183,8 +183,21 @@ func (l *Log) Use(s Setup) (same bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.use = &s
+	return l.begun && l.sameAs(s)
+}
+
+// sameAs reports whether s is the setup that was written last.
+func (l *Log) sameAs(s Setup) bool {
 	text, err := appendSetup(nil, s)
-	return err == nil && bytes.Equal(text, l.view.sent)
+	if err != nil {
+		return false
+	}
+	if l.view.sent == nil {
+		if l.view.sent, err = appendSetup(nil, l.view.setup); err != nil {
+			return false
+		}
+	}
+	return bytes.Equal(text, l.view.sent)
 }
 
 // Request returns what may be sent, oldest first. It costs the same however
@@ -240,20 +253,48 @@ func (l *Log) begin() error {
 	}
 	if !l.begun {
 		l.begun = true
+		if l.file != nil && l.file.f == nil && l.use != nil {
+			l.lead()
+			return nil
+		}
 		l.put(kindHead, l.opts.Head)
 	}
 	if l.use == nil {
 		return nil
 	}
-	text, err := appendSetup(nil, *l.use)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(text, l.view.sent) {
+	if !l.sameAs(*l.use) {
+		text, err := appendSetup(nil, *l.use)
+		if err != nil {
+			return err
+		}
 		l.write(kindSetup, text)
+		l.view.sent = text
 	}
-	l.view.setup, l.view.sent, l.use = *l.use, text, nil
+	l.view.setup, l.use = *l.use, nil
 	return nil
+}
+
+// lead writes the first entries of a new log. They are put together where the
+// file is made, beside the first request.
+func (l *Log) lead() {
+	head := entry{n: l.n + 1, at: l.now(), kind: kindHead}
+	setup := entry{n: l.n + 2, at: head.at, kind: kindSetup}
+	l.n += 2
+	l.view.setup, l.use = *l.use, nil
+	first, sent := l.opts.Head, l.view.setup
+	l.file.lead = func() []byte {
+		var lines [][]byte
+		data, err := encode(first)
+		if err == nil {
+			lines = head.line([][]byte{data})
+			data, err = appendSetup(nil, sent)
+		}
+		if err != nil { // of a tool whose definition is no JSON
+			setup.kind = string(oneloop.KindNotice)
+			data, _ = encode(oneloop.Notice{Text: err.Error()})
+		}
+		return bytes.Join(append(lines, setup.line([][]byte{data})...), nil)
+	}
 }
 
 // put writes an entry with v in it. What is put here always has a form in
