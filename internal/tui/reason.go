@@ -158,7 +158,7 @@ var reasonsZH = [...][2]string{
 	{"ends-in-backslash", "以反斜杠结尾"},
 	{"runs-unknown", "运行 %s 里的内容，而那是未知的"},
 	{"renames-program", "给程序起了别的名字"},
-	"other-name": "它给变量起了另一个名字",
+	{"other-name", "它给变量起了另一个名字"},
 	{"no-text", "含有不是文本的字节"},
 	{"carriage-return", "含有回车符"},
 	{"control-character", "含有控制字符"},
