@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -25,7 +26,11 @@ type program struct {
 // build compiles the package without cgo and symbols.
 func build(ctx context.Context, dir, name, pkg string, args ...string) (program, error) {
 	p := program{Name: name, Path: filepath.Join(dir, name), Args: args}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", p.Path, pkg)
+	flags := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", p.Path}
+	if strings.HasSuffix(pkg, "cmd/oneloop") { // as make build has it
+		flags = append(flags, "-tags", "nethttpomithttp2")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(flags, pkg)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
