@@ -230,7 +230,10 @@ func (c *chaos) play(kills int) {
 		if c.random.IntN(4) == 0 {
 			l.After = time.Duration(c.random.IntN(60_000)) * time.Microsecond
 		} else {
-			l.Write, l.Keep = 1+c.random.IntN(30), []float64{0, 0.01, 0.5, 0.99, 1}[c.random.IntN(5)]
+			l.Write, l.Keep = 1+c.random.IntN(12), []float64{0, 0.01, 0.5, 0.99, 1}[c.random.IntN(5)]
+			if lives == 0 { // the first lines are written beside the first request, which may be lost with them
+				l.Write++
+			}
 		}
 		c.live(l)
 	}
