@@ -69,6 +69,7 @@ func victim(plan string) int {
 	random := rand.New(rand.NewPCG(c.Seed, 2))
 	box := c.tools(l)
 	l.Use(session.Setup{Model: "m", System: []oneloop.Block{&oneloop.Text{Text: "Be brief."}}, Tools: box.Defs()})
+	l.Prepare()
 	api, err := anthropic.New(anthropic.Config{BaseURL: c.URL, Key: "k", Model: "claude-sonnet-4-6"})
 	if err != nil {
 		return fail(err)
@@ -231,9 +232,6 @@ func (c *chaos) play(kills int) {
 			l.After = time.Duration(c.random.IntN(60_000)) * time.Microsecond
 		} else {
 			l.Write, l.Keep = 1+c.random.IntN(12), []float64{0, 0.01, 0.5, 0.99, 1}[c.random.IntN(5)]
-			if lives == 0 { // the first lines are written beside the first request, which may be lost with them
-				l.Write++
-			}
 		}
 		c.live(l)
 	}

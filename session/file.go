@@ -25,10 +25,8 @@ type file struct {
 	dirty bool   // something was written that may not be on the disk yet
 	fresh bool   // the folder may not know of it yet
 
-	making chan error    // set while the file is made
-	lead   func() []byte // the first lines, if they are still to be put together
-	first  []byte        // the lines that are written then
-	failed bool          // it could not be made
+	making chan error // set while the file is made
+	first  []byte     // the lines that are written then
 }
 
 // disk is what a log needs of an [os.File].
@@ -50,16 +48,7 @@ var openDisk = func(path string, flag int) (disk, error) { return os.OpenFile(pa
 const atOnce = 64 << 10
 
 // add writes a line, and before it what could not be written so far.
-//
-// The file is made beside what follows, the first request that is: on a busy
-// disk a folder takes longer than all else at the start. Nothing is acted on
-// until the next line, which waits for it.
 func (f *file) add(line [][]byte) error {
-	if f.making == nil && f.f == nil && !f.failed {
-		f.later(line)
-		f.begin()
-		return nil
-	}
 	if err := f.made(); err != nil {
 		f.later(line)
 		return err
@@ -83,10 +72,9 @@ func (f *file) add(line [][]byte) error {
 	return err
 }
 
-// begin makes the file and writes the lines that wait. Whoever needs it waits in
+// begin makes the file and writes its first lines. Whoever needs it waits in
 // made.
-func (f *file) begin() {
-	f.first, f.wait = f.wait, nil
+func (f *file) begin(lines func() []byte) {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -94,22 +82,21 @@ func (f *file) begin() {
 				done <- fmt.Errorf("internal error: make the session log: %v", v)
 			}
 		}()
-		if f.lead != nil {
-			f.first, f.lead = append(f.lead(), f.first...), nil
-		}
+		f.first = lines()
 		done <- f.write([][]byte{f.first})
 	}()
 	f.making = done
 }
 
-// made waits until the file is made, if it is to be.
+// made waits until the file is made, if it is to be. An error is told once; the
+// first lines then wait with the others.
 func (f *file) made() error {
 	if f.making == nil {
 		return nil
 	}
 	err := <-f.making
 	if f.making = nil; err != nil {
-		f.failed, f.wait = true, append(f.first, f.wait...)
+		f.wait = append(f.first, f.wait...)
 	}
 	f.first = nil
 	return err
@@ -151,6 +138,7 @@ func (f *file) create() error {
 	}
 	if err := lock(made); err != nil {
 		made.Close()
+		os.Remove(f.path) // the next try makes it again
 		return fmt.Errorf("lock the session log: %w", err)
 	}
 	f.f, f.fresh = made, true
@@ -185,6 +173,14 @@ func (f *file) close() error {
 	err := f.f.Close()
 	f.f = nil
 	return err
+}
+
+// remove takes away a file in which nothing was said, if one was made.
+func (f *file) remove() error {
+	if f.f == nil {
+		return nil
+	}
+	return errors.Join(f.close(), os.Remove(f.path))
 }
 
 // openFile opens a log that is there for writing, and locks it.
@@ -254,7 +250,12 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 			if upTo > 0 && e.n > upTo {
 				return whole, damage, nil
 			}
-			if err := each(e); err != nil {
+			err := each(e)
+			if bad, ok := errors.AsType[*unusable](err); ok {
+				damage = append(damage, Damage{Line: number, Bytes: len(text), What: bad.Error()})
+				continue
+			}
+			if err != nil {
 				return whole, damage, err
 			}
 		}
@@ -262,6 +263,17 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 			return whole, damage, nil
 		}
 	}
+}
+
+// unusable is an entry that can be read, and cannot be used. It costs that entry
+// and not the session.
+type unusable struct {
+	kind string
+	err  error
+}
+
+func (u *unusable) Error() string {
+	return fmt.Sprintf("the entry %s cannot be used: %v", u.kind, u.err)
 }
 
 // toldOf reports whether the line, or the one before it, is told to be damaged.

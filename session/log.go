@@ -48,18 +48,19 @@ type Log struct {
 	view   view
 	n      int64 // of the last entry
 	begun  bool  // head and setup are written
+	said   bool  // there is something that the file is kept for
 	use    *Setup
 	ledger *oneloop.Spend // as told last in this run
 	bad    error          // why something is not written
 	told   error          // what Trouble was told
 
-	syncing sync.Mutex // held while the file is synced
-	dir     string     // of the file, where its parents are
-	now     func() time.Time
+	dir string // of the file, where its parents are
+	now func() time.Time
 }
 
 // NewLog returns a log that will be kept in the file path, which must not be
-// there yet and is made with the first entry; an empty path keeps it in memory.
+// there yet and is made with the first message, or by [Log.Prepare]; an empty
+// path keeps it in memory.
 func NewLog(path string, opts LogOptions) *Log {
 	l := &Log{opts: opts, now: time.Now}
 	l.opts.Version = Format
@@ -82,7 +83,7 @@ func OpenLog(path string, opts LogOptions) (*Log, []Damage, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open session %s: %w", idOf(path), err)
 	}
-	l := &Log{opts: opts, now: time.Now, file: f, dir: filepath.Dir(path), begun: true}
+	l := &Log{opts: opts, now: time.Now, file: f, dir: filepath.Dir(path), begun: true, said: true}
 	damage, err := l.read()
 	if err != nil {
 		f.close()
@@ -138,6 +139,7 @@ func (v *view) settle() {
 func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, whole int64, damage []Damage, err error) {
 	v.keep = true
 	defer func() { v.keep = false }()
+	var before []Damage // in logs it was forked from
 	whole, damage, err = scan(r, upTo, func(e entry) error {
 		*n = e.n
 		if e.kind == kindHead && head.ID == "" {
@@ -147,33 +149,41 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 			if head.Version > Format {
 				return fmt.Errorf("it was written by a newer oneloop (format %d, this one reads up to %d); use that one", head.Version, Format)
 			}
-			if head.Parent != nil {
-				return foldParent(dir, *head.Parent, e.n, v)
+			if head.Parent == nil {
+				return nil
 			}
-			return nil
+			earlier, err := foldParent(dir, *head.Parent, e.n, v)
+			before = earlier
+			return err
 		}
-		return v.take(e)
+		if err := v.take(e); err != nil {
+			return &unusable{e.kind, err}
+		}
+		return nil
 	})
 	if err == nil && head.ID == "" && whole > 0 {
 		err = errors.New("it has no first entry, so it is no log of a session")
 	}
 	v.holes = v.holes || slices.ContainsFunc(damage, func(d Damage) bool { return d.hole })
-	return head, whole, damage, err
+	return head, whole, append(before, damage...), err
 }
 
-func foldParent(dir string, p Place, before int64, v *view) error {
+func foldParent(dir string, p Place, before int64, v *view) ([]Damage, error) {
 	f, err := above(dir, p, before)
 	if err != nil {
-		return fmt.Errorf("read the session it was forked from: %w", err)
+		return nil, fmt.Errorf("read the session it was forked from: %w", err)
 	}
 	defer f.Close()
 	var n int64
-	_, _, _, err = fold(dir, f, p.N, v, &n)
+	_, _, damage, err := fold(dir, f, p.N, v, &n)
+	for i := range damage {
+		damage[i].What = fmt.Sprintf("%s (in session %s, which it was forked from)", damage[i].What, p.ID)
+	}
 	v.keep = true // the one who called still needs it
 	// Those are not the fork's.
 	v.info.Name, v.queue = "", nil
 	v.before, v.spent, v.closed, v.models, v.turns = oneloop.Spend{}, oneloop.Spend{}, oneloop.Spend{}, nil, nil
-	return err
+	return damage, err
 }
 
 // Use says what is sent beside the messages from now on. It reports whether
@@ -240,7 +250,6 @@ func (l *Log) append(msgs ...*oneloop.Message) error {
 			return err
 		}
 		e := l.write(kindMessage, parts...)
-		l.view.last = e.at
 		l.view.message(e, m)
 	}
 	return nil
@@ -253,10 +262,6 @@ func (l *Log) begin() error {
 	}
 	if !l.begun {
 		l.begun = true
-		if l.file != nil && l.file.f == nil && l.use != nil {
-			l.lead()
-			return nil
-		}
 		l.put(kindHead, l.opts.Head)
 	}
 	if l.use == nil {
@@ -274,15 +279,22 @@ func (l *Log) begin() error {
 	return nil
 }
 
-// lead writes the first entries of a new log. They are put together where the
-// file is made, beside the first request.
-func (l *Log) lead() {
+// Prepare makes the file of a new log, once Use was called, beside what
+// follows: on a busy disk a folder takes longer than all else at the start. The
+// first message waits for it. A file in which nothing was said goes with Close.
+func (l *Log) Prepare() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil || l.begun || l.use == nil {
+		return
+	}
+	l.begun = true
 	head := entry{n: l.n + 1, at: l.now(), kind: kindHead}
 	setup := entry{n: l.n + 2, at: head.at, kind: kindSetup}
 	l.n += 2
 	l.view.setup, l.use = *l.use, nil
 	first, sent := l.opts.Head, l.view.setup
-	l.file.lead = func() []byte {
+	l.file.begin(func() []byte {
 		var lines [][]byte
 		data, err := encode(first)
 		if err == nil {
@@ -294,7 +306,7 @@ func (l *Log) lead() {
 			data, _ = encode(oneloop.Notice{Text: err.Error()})
 		}
 		return bytes.Join(append(lines, setup.line([][]byte{data})...), nil)
-	}
+	})
 }
 
 // put writes an entry with v in it. What is put here always has a form in
@@ -308,22 +320,20 @@ func (l *Log) put(kind string, v any) entry {
 	return l.write(kind, data)
 }
 
-// write writes an entry. An error of the disk does not stop the work.
 // mayWait reports whether nobody acts on an entry of that kind: it is written
-// with the next one of another kind. A file is made for something that was
-// said, and not for what came before.
+// with the next one of another kind.
 func (l *Log) mayWait(kind string) bool {
 	switch kind {
 	case kindHead, kindSetup, string(oneloop.KindTurnStart), string(oneloop.KindTurnEnd), string(oneloop.KindSpend):
 		return true
-	case kindMessage, kindInfo:
-		return false
 	}
-	return l.file.making == nil && l.file.f == nil
+	return !l.said
 }
 
+// write writes an entry. An error of the disk does not stop the work.
 func (l *Log) write(kind string, data ...[]byte) entry {
 	l.n++
+	l.said = l.said || kind == kindMessage || kind == kindInfo
 	e := entry{n: l.n, at: l.now(), kind: kind}
 	if l.file != nil {
 		if l.mayWait(kind) {
@@ -383,7 +393,10 @@ func (l *Log) Close() error {
 	if err := l.file.made(); err != nil {
 		l.bad = err
 	}
-	if l.bad != nil || l.file.f != nil && len(l.file.wait) > 0 {
+	if !l.said {
+		return l.file.remove()
+	}
+	if l.bad != nil || len(l.file.wait) > 0 {
 		l.bad = l.file.add(nil)
 	}
 	return errors.Join(l.bad, l.file.close())

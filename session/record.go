@@ -37,13 +37,12 @@ func (l *Log) intend(call *oneloop.ToolUse) {
 }
 
 // sync waits until what was written before is on the disk. Of several that
-// wait at once, the first syncs for those whose entries were written by then.
+// wait at once, the first syncs for those whose entries were written by then;
+// entries that follow wait too.
 func (l *Log) sync() {
 	if l.file == nil {
 		return
 	}
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.file.sync(); err != nil {

@@ -84,13 +84,47 @@ type Listed struct {
 }
 
 // List returns the sessions that work in the folder work, newest first; those
-// of all folders when work is empty. Subtasks are left out.
+// of all folders when work is empty. Subtasks, and sessions in which nothing was
+// said, are left out.
 func (s Store) List(work string) ([]Listed, error) {
-	pattern := filepath.Join(s.Dir, "*")
-	if work != "" {
-		pattern = s.folder(work)
+	files, err := s.files(work)
+	if err != nil {
+		return nil, err
 	}
-	folders := []string{pattern}
+	var list []Listed
+	for _, f := range files {
+		if l := glance(f.path); l.shown() {
+			list = append(list, l)
+		}
+	}
+	return list, nil
+}
+
+// Newest returns the session that was worked in last in the folder work. It
+// looks at no more logs than it takes.
+func (s Store) Newest(work string) (Listed, error) {
+	files, err := s.files(work)
+	if err != nil {
+		return Listed{}, err
+	}
+	for _, f := range files {
+		if l := glance(f.path); l.shown() {
+			return l, nil
+		}
+	}
+	return Listed{}, ErrNoSession
+}
+
+// kept is a log in the store.
+type keptLog struct {
+	path    string
+	changed time.Time
+}
+
+// files are the logs of sessions in work, or in all folders, the one that was
+// written to last first.
+func (s Store) files(work string) (list []keptLog, err error) {
+	folders := []string{s.folder(work)}
 	if work == "" {
 		folders = nil
 		in, err := os.ReadDir(s.Dir)
@@ -98,29 +132,27 @@ func (s Store) List(work string) ([]Listed, error) {
 			return nil, fmt.Errorf("list sessions: %w", err)
 		}
 		for _, d := range in {
-			folders = append(folders, filepath.Join(s.Dir, d.Name()))
+			if d.IsDir() {
+				folders = append(folders, filepath.Join(s.Dir, d.Name()))
+			}
 		}
 	}
-	var list []Listed
 	for _, folder := range folders {
 		in, err := os.ReadDir(folder)
-		if err != nil {
-			if gone(err) {
-				continue
-			}
+		if err != nil && !gone(err) {
 			return nil, fmt.Errorf("list sessions: %w", err)
 		}
 		for _, f := range in {
 			if !f.Type().IsRegular() || filepath.Ext(f.Name()) != extension {
 				continue
 			}
-			if l := glance(filepath.Join(folder, f.Name())); l.Child == nil && !l.empty {
-				list = append(list, l)
+			if info, err := f.Info(); err == nil { // else it has gone meanwhile
+				list = append(list, keptLog{filepath.Join(folder, f.Name()), info.ModTime()})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b Listed) int {
-		return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(b.ID, a.ID))
+	slices.SortFunc(list, func(a, b keptLog) int {
+		return cmp.Or(b.changed.Compare(a.changed), cmp.Compare(b.path, a.path))
 	})
 	return list, nil
 }
@@ -128,42 +160,50 @@ func (s Store) List(work string) ([]Listed, error) {
 // ErrNoSession says that no session is meant by a word.
 var ErrNoSession = errors.New("there is no such session")
 
-// Find returns the session that ref means: its id, the beginning of that, or
-// its name. The sessions of work come first.
+// Find returns the session that ref means: its id, the beginning of that, or its
+// name. The sessions of work come first. Logs of others are looked into only for
+// a name.
 func (s Store) Find(work, ref string) (Listed, error) {
-	all, err := s.List("")
-	if err != nil {
-		return Listed{}, err
+	files, err := s.files("")
+	if err != nil || ref == "" {
+		return Listed{}, cmp.Or(err, fmt.Errorf("%q: %w", ref, ErrNoSession))
 	}
-	matches := [][]Listed{{}, {}, {}}
-	for _, l := range all {
-		switch {
-		case l.ID == ref:
-			matches[0] = append(matches[0], l)
-		case l.Name == ref && ref != "":
-			matches[1] = append(matches[1], l)
-		case strings.HasPrefix(l.ID, ref) && ref != "":
-			matches[2] = append(matches[2], l)
+	var found []Listed
+	look := func(means func(keptLog) bool, and func(Listed) bool) {
+		for _, f := range files {
+			if means(f) {
+				if l := glance(f.path); l.shown() && and(l) {
+					found = append(found, l)
+				}
+			}
 		}
 	}
-	for _, found := range matches {
-		if here := slices.DeleteFunc(slices.Clone(found), func(l Listed) bool { return l.Dir != work }); len(here) > 0 {
-			found = here
-		}
-		switch len(found) {
-		case 0:
-			continue
-		case 1:
-			return found[0], nil
-		}
-		var ids []string
-		for _, l := range found[:min(len(found), 5)] {
-			ids = append(ids, l.ID)
-		}
-		return Listed{}, fmt.Errorf("%q means %d sessions (%s); give more of the id", ref, len(found), strings.Join(ids, ", "))
+	any, anyone := func(keptLog) bool { return true }, func(Listed) bool { return true }
+	if look(func(f keptLog) bool { return idOf(f.path) == ref }, anyone); len(found) == 0 {
+		look(func(f keptLog) bool { return strings.HasPrefix(idOf(f.path), ref) }, anyone)
 	}
-	return Listed{}, fmt.Errorf("%q: %w", ref, ErrNoSession)
+	if len(found) == 0 {
+		look(any, func(l Listed) bool { return l.Name == ref })
+	}
+	if here := slices.DeleteFunc(slices.Clone(found), func(l Listed) bool { return l.Dir != work }); len(here) > 0 {
+		found = here
+	}
+	switch len(found) {
+	case 0:
+		return Listed{}, fmt.Errorf("%q: %w", ref, ErrNoSession)
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, l := range found[:min(len(found), 5)] {
+		ids = append(ids, l.ID)
+	}
+	return Listed{}, fmt.Errorf("%q means %d sessions (%s); give more of the id", ref, len(found), strings.Join(ids, ", "))
 }
+
+// shown reports whether l belongs into a list: it is no subtask, and something
+// was said in it.
+func (l Listed) shown() bool { return l.Child == nil && !l.empty }
 
 // glance reads the ends of a log: what a list shows of it.
 func glance(path string) (l Listed) {
@@ -181,7 +221,7 @@ func glance(path string) (l Listed) {
 	}
 	l.Changed, l.Size = stat.ModTime(), stat.Size()
 	var v view
-	whole, _, err := scan(io.LimitReader(f, glanceAt), 0, func(e entry) error {
+	_, damage, err := scan(io.LimitReader(f, glanceAt), 0, func(e entry) error {
 		switch e.kind {
 		case kindHead:
 			return decoded(e.data, func(h Head) { l.Head = h; l.ID = idOf(path) }) // by which it is found
@@ -197,7 +237,7 @@ func glance(path string) (l Listed) {
 	if err != nil {
 		l.Err = err
 	}
-	l.empty = whole == 0 && l.Size < glanceAt
+	l.empty = err == nil && len(damage) == 0 && l.Size < glanceAt && len(v.prompts) == 0 && l.Info == (Info{})
 	if l.Info.Title == "" && len(v.prompts) > 0 {
 		l.Info.Title = Title(v.prompts[0].Text)
 	}

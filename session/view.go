@@ -28,7 +28,6 @@ type view struct {
 	models  []oneloop.Spend
 	turns   []oneloop.Spend
 	closed  oneloop.Spend // at the end of the last turn
-	last    time.Time     // of the newest entry
 	prompts []Prompt
 	queue   []queuedItem // what waits to be said
 	holes   bool         // entries are missing in it
@@ -44,7 +43,6 @@ type snapshot struct {
 
 // running is a call that began.
 type running struct {
-	tool  string
 	since time.Time
 	text  string
 	more  bool // what followed is not kept
@@ -62,7 +60,6 @@ type Prompt struct {
 
 // take adds an entry.
 func (v *view) take(e entry) error {
-	v.last = e.at
 	switch e.kind {
 	case kindMessage:
 		v.message(e, e.message)
@@ -168,7 +165,7 @@ func (v *view) intent(at time.Time, i intent) {
 	if v.running == nil {
 		v.running = map[string]*running{}
 	}
-	v.running[i.Call] = &running{tool: i.Tool, since: at}
+	v.running[i.Call] = &running{since: at}
 }
 
 // rewind takes the view back to what it was after the entry to. It reports

@@ -163,6 +163,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			Tools:  defs,
 			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
 		})
+		log.Prepare()
 		if s.parent == nil {
 			p.heard(log)
 		}
@@ -371,7 +372,7 @@ func (a *agent) Close() error {
 		err = errors.Join(err, a.drop())
 	}
 	if l := a.log.Load(); l != nil {
-		told := l.Kept() != nil
+		told := l.Kept() != nil // then Trouble has said so
 		if bad := l.Close(); !told {
 			err = errors.Join(err, bad)
 		}

@@ -117,14 +117,12 @@ func (p *program) resumed(ctx context.Context, dir string) (path, work string, e
 			return "", "", usagef(p.words.NoSession, err)
 		}
 	default:
-		list, err := store.List(realPath(dir))
-		if err != nil {
+		switch l, err = store.Newest(realPath(dir)); {
+		case errors.Is(err, session.ErrNoSession):
+			return "", "", usagef(p.words.NoSessionHere, dir)
+		case err != nil:
 			return "", "", &codeError{exitConfig, err}
 		}
-		if len(list) == 0 {
-			return "", "", usagef(p.words.NoSessionHere, dir)
-		}
-		l = list[0]
 	}
 	if l.Err != nil {
 		return "", "", &codeError{exitConfig, fmt.Errorf("%s: %w", l.Path, l.Err)}

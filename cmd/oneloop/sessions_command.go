@@ -93,8 +93,7 @@ func (p *program) withSession(store session.Store, dir, ref string, do func(sess
 		return usagef(p.words.NoSession, err)
 	}
 	if err := do(l); err != nil {
-		var silent *codeError
-		if errors.As(err, &silent) {
+		if _, ok := errors.AsType[*codeError](err); ok {
 			return err
 		}
 		return &codeError{exitConfig, err}

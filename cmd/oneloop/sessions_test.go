@@ -225,8 +225,8 @@ func TestCaseSess06ADiskThatIsFullForAWhile(t *testing.T) {
 		say("done"), say("again"))
 	p.small(16)
 	o := p.done("--sandbox", "none", "go")
-	contains(t, o.stderr, "the conversation is not kept for now", "the conversation is kept again")
-	if n := strings.Count(o.stderr, "not kept for now"); n != 1 || o.stdout != "done\n" {
+	contains(t, o.stderr, "the conversation cannot be kept at the moment", "the conversation is kept again")
+	if n := strings.Count(o.stderr, "cannot be kept at the moment"); n != 1 || o.stdout != "done\n" {
 		t.Errorf("it is said %d times, stdout %q", n, o.stdout)
 	}
 	p.done("--sandbox", "none", "-c", "go on")

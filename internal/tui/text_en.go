@@ -249,7 +249,7 @@ Exit code
 	BillSubtasks:   "subtasks",
 	BillTurn:       "turn %d",
 	Shortened:      "the conversation was made shorter: a summary stands for its earlier part (%s tokens before, %s now)",
-	LogTrouble:     "the conversation is not kept for now: %v. The work goes on, and what is missing is written as soon as it can be",
+	LogTrouble:     "the conversation cannot be kept at the moment: %v. The work goes on, and what is missing is written as soon as it can be",
 	LogKept:        "the conversation is kept again, with all that was missing",
 	LogDamaged:     "the log of session %s is damaged, %v; the rest is used, and the file is left as it is",
 	NothingKept:    "no sessions are kept: there is no folder for them that can be written. Set HOME or XDG_STATE_HOME",
