@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -199,5 +200,55 @@ func TestAForgedLogLeadsNowhere(t *testing.T) {
 	}
 	if l, _ := open(t, named); l.ID() != "named" {
 		t.Errorf("the log named is called %q", l.ID())
+	}
+}
+
+// TestAnEntryThatCannotBeUsedCostsItselfOnly has entries that are valid JSON and
+// mean nothing.
+func TestAnEntryThatCannotBeUsedCostsItselfOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	l := session.NewLog(path, session.LogOptions{})
+	if err := l.Append(t.Context(), oneloop.UserText("hi")); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, entry := range []string{`"k":"setup","d":{"system":7}`, `"k":"redact","d":{"at":2,"block":9}`, `"k":"rewind","d":{"to":"x"}`} {
+		fmt.Fprintf(f, `{"n":%d,"t":"2026-11-30T00:00:00Z",%s}`+"\n", 3+i, entry)
+	}
+	f.Close()
+	again, damage := open(t, path)
+	if got := request(t, again).Messages; len(got) != 1 || got[0].Text() != "hi" || len(damage) != 3 {
+		t.Errorf("%d messages, damage %v", len(got), damage)
+	}
+}
+
+func TestAFileInWhichNothingWasSaidGoes(t *testing.T) {
+	for _, said := range []bool{false, true} {
+		store := session.Store{Dir: t.TempDir()}
+		l := store.New(session.LogOptions{Head: session.Head{Dir: "/w"}})
+		l.Use(session.Setup{Model: "m"})
+		l.Prepare()
+		l.Event(oneloop.Notice{Text: "before anything"})
+		if said {
+			if err := l.Append(t.Context(), oneloop.UserText("hi")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := store.Newest("/w"); errors.Is(err, session.ErrNoSession) == said {
+			t.Errorf("said %v: the newest while it is open: %v", said, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(l.Path()); (err == nil) != said {
+			t.Errorf("said %v: %v", said, err)
+		}
+		if list, err := store.List(""); err != nil || len(list) > 0 != said {
+			t.Errorf("said %v: listed are %v, %v", said, list, err)
+		}
 	}
 }
