@@ -14,8 +14,8 @@ help:
 	@echo 'make readme  the generated parts of the READMEs'
 	@echo 'make lint    format, vet and module files; vet and build for macOS and Windows'
 
-# Without HTTP/2, which is a twentieth of the program and of its memory: requests
-# of one agent follow each other, and every API speaks HTTP/1.1.
+# Without HTTP/2: requests of one agent follow each other, every API speaks
+# HTTP/1.1, and what is not linked takes no memory.
 SHIPPED = -trimpath -tags nethttpomithttp2 -ldflags '-s -w'
 
 build:
