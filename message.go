@@ -237,6 +237,17 @@ func blocksText(blocks []Block) string {
 	return b.String()
 }
 
+// Reasoning reports whether b is reasoning, also such that cannot be read.
+func Reasoning(b Block) bool {
+	switch b := b.(type) {
+	case *Thinking:
+		return true
+	case *Opaque:
+		return b.Type == "redacted_thinking"
+	}
+	return false
+}
+
 // Sendable reports whether m may stand in a request. Left out are messages
 // that refused, messages without content, and messages that end in something
 // an API takes only in a message that went on: a call that was never run, or

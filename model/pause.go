@@ -93,13 +93,13 @@ func finished(blocks []oneloop.Block) []oneloop.Block {
 	for _, b := range blocks {
 		_, ours := b.(*oneloop.ToolUse)
 		call := serverCall(b).ID
-		if ours || call != "" && !done[call] || reasoning(b) && !whole {
+		if ours || call != "" && !done[call] || oneloop.Reasoning(b) && !whole {
 			whole = false
 			continue
 		}
 		kept = append(kept, b)
 	}
-	for len(kept) > 0 && reasoning(kept[len(kept)-1]) {
+	for len(kept) > 0 && oneloop.Reasoning(kept[len(kept)-1]) {
 		kept = kept[:len(kept)-1]
 	}
 	return kept
@@ -117,12 +117,4 @@ func serverCall(b oneloop.Block) (x ids) {
 		x.ID = ""
 	}
 	return x
-}
-
-func reasoning(b oneloop.Block) bool {
-	if o, ok := b.(*oneloop.Opaque); ok {
-		return o.Type == "redacted_thinking"
-	}
-	_, thinking := b.(*oneloop.Thinking)
-	return thinking
 }

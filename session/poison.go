@@ -92,7 +92,7 @@ func (p *poison) named(at oneloop.Position, extra bool) {
 		return
 	}
 	b := at.Message.Blocks[at.Block]
-	if reasoning(b) {
+	if oneloop.Reasoning(b) {
 		p.strip = true
 		p.what = append(p.what, "the reasoning in this conversation")
 		return

@@ -229,7 +229,7 @@ func (l *Log) Strip() bool {
 	l.mu.Lock()
 	defer l.tell()
 	defer l.mu.Unlock()
-	if !slices.ContainsFunc(l.view.msgs, func(m *oneloop.Message) bool { return slices.ContainsFunc(m.Blocks, reasoning) }) || l.begin() != nil {
+	if !slices.ContainsFunc(l.view.msgs, func(m *oneloop.Message) bool { return slices.ContainsFunc(m.Blocks, oneloop.Reasoning) }) || l.begin() != nil {
 		return false
 	}
 	c := compacted{Strip: true}

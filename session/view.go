@@ -233,22 +233,12 @@ func withoutUsage(m *oneloop.Message) *oneloop.Message {
 // withoutThinking is m without reasoning, which an API may bind to what came
 // before it.
 func withoutThinking(m *oneloop.Message) *oneloop.Message {
-	if !slices.ContainsFunc(m.Blocks, reasoning) {
+	if !slices.ContainsFunc(m.Blocks, oneloop.Reasoning) {
 		return m
 	}
 	less := *m
-	less.Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), reasoning)
+	less.Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), oneloop.Reasoning)
 	return &less
-}
-
-func reasoning(b oneloop.Block) bool {
-	switch b := b.(type) {
-	case *oneloop.Thinking:
-		return true
-	case *oneloop.Opaque:
-		return b.Type == "redacted_thinking"
-	}
-	return false
 }
 
 func (v *view) redact(r redacted) error {

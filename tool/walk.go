@@ -24,28 +24,18 @@ import (
 // [os.Root]: a link that leads out of the workspace is never followed, and
 // links found on the way are not followed at all.
 type tree struct {
-	root  *os.Root // the folder of the workspace that holds it
-	base  string   // its absolute path
-	start string   // from there, with slashes; "." is the folder itself
-	from  string   // what patterns are matched from, likewise; the start that was given
-	file  bool     // start is a file
-	real  string   // absolute path of start, without links
-	outer string   // before a name in results: empty for the workspace root, else base and a slash
-	above *level   // what is said in the folders above start, and in it
-	sub   *os.Root // start, when it is a folder
+	root  *os.Root      // the folder of the workspace that holds it
+	base  string        // its absolute path
+	start string        // from there, with slashes; "." is the folder itself
+	from  string        // what patterns are matched from, likewise; the start that was given
+	file  bool          // start is a file
+	real  string        // absolute path of start, without links
+	outer string        // before a name in results: empty for the workspace root, else base and a slash
+	above *ignore.Level // what is said in the folders above start, and in it
+	sub   *os.Root      // start, when it is a folder
 
 	withheld func(string) bool // files that are left out, by absolute path; nil: none
 	kept     atomic.Int64      // so many were
-}
-
-// level is what a folder says of the names below it.
-type level struct {
-	up    *level
-	cut   int    // so many bytes of a path from the root of the tree stand for this folder
-	add   string // or this is what leads from this folder to the root
-	rules *ignore.List
-	repo  bool         // a repository begins here: nothing above counts
-	more  *ignore.List // what the repository ignores besides
 }
 
 // versioned are the folders of version control, which nothing lists.
@@ -155,7 +145,7 @@ func (t *tree) narrow(dir string) {
 			return
 		}
 		level := t.within(t.above, strings.TrimPrefix(at, "."))
-		if level.ignored(next, true) {
+		if level.Ignored(next, true) {
 			return
 		}
 		sub, err := t.root.OpenRoot(next)
@@ -177,8 +167,8 @@ func (t *tree) close() {
 
 // outside reads the ignore files above the workspace, up to where the
 // repository begins that it is a part of.
-func (t *tree) outside() *level {
-	var up *level
+func (t *tree) outside() *ignore.Level {
+	var up *ignore.Level
 	var dirs []string
 	if exists(filepath.Join(t.base, ".git")) {
 		return nil
@@ -194,14 +184,14 @@ func (t *tree) outside() *level {
 		if err != nil {
 			return up
 		}
-		l := &level{up: up, add: filepath.ToSlash(add) + "/", repo: exists(filepath.Join(dir, ".git"))}
+		l := &ignore.Level{Up: up, Add: filepath.ToSlash(add) + "/", Repo: exists(filepath.Join(dir, ".git"))}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			continue
 		}
-		l.read(root, ".", true)
+		readLevel(l, root, ".", true)
 		root.Close()
-		if l.rules != nil || l.repo {
+		if l.Rules != nil || l.Repo {
 			up = l
 		}
 	}
@@ -214,7 +204,7 @@ func exists(name string) bool {
 }
 
 // within is the level of a folder of the tree; up when it says nothing.
-func (t *tree) within(up *level, dir string) *level {
+func (t *tree) within(up *ignore.Level, dir string) *ignore.Level {
 	_, err := t.root.Lstat(path.Join(dir, ".git"))
 	return below(up, t.root, cmpOr(dir, "."), dir, true, err == nil)
 }
@@ -227,25 +217,25 @@ func cmpOr(s, or string) string {
 }
 
 // below is the level of the folder rel of root, which is at in the tree.
-func below(up *level, root *os.Root, rel, at string, rules, repo bool) *level {
-	l := &level{up: up, cut: len(at), repo: repo}
+func below(up *ignore.Level, root *os.Root, rel, at string, rules, repo bool) *ignore.Level {
+	l := &ignore.Level{Up: up, Cut: len(at), Repo: repo}
 	if at != "" {
-		l.cut++
+		l.Cut++
 	}
-	l.read(root, rel, rules)
-	if l.rules == nil && !repo {
+	readLevel(l, root, rel, rules)
+	if l.Rules == nil && !repo {
 		return up
 	}
 	return l
 }
 
-// read reads the ignore file of a folder, and that of its repository.
-func (l *level) read(root *os.Root, rel string, rules bool) {
+// readLevel reads the ignore file of a folder, and that of its repository.
+func readLevel(l *ignore.Level, root *os.Root, rel string, rules bool) {
 	if rules {
-		l.rules = ignore.Parse(small(root, rel, ".gitignore"))
+		l.Rules = ignore.Parse(small(root, rel, ".gitignore"))
 	}
-	if l.repo {
-		l.more = ignore.Parse(small(root, path.Join(rel, ".git/info"), "exclude"))
+	if l.Repo {
+		l.More = ignore.Parse(small(root, path.Join(rel, ".git/info"), "exclude"))
 	}
 }
 
@@ -267,23 +257,6 @@ func small(root *os.Root, rel, name string) []byte {
 		return nil
 	}
 	return data
-}
-
-// ignored reports whether a path from the root of the tree is left out.
-func (l *level) ignored(name string, dir bool) bool {
-	for ; l != nil; l = l.up {
-		text := name[l.cut:]
-		if l.add != "" {
-			text = l.add + name
-		}
-		if v := l.rules.Match(text, dir); v != ignore.Silent {
-			return v == ignore.Ignored
-		}
-		if l.repo {
-			return l.more.Match(text, dir) == ignore.Ignored
-		}
-	}
-	return false
 }
 
 // visitor takes some files of an open folder. It keeps none of the slice.
@@ -310,7 +283,7 @@ const batch = 256
 // job is a folder that waits, or some files of one.
 type job struct {
 	dir   string // from the root of the tree; empty: the root
-	level *level
+	level *ignore.Level
 	files []entry // nil: all of the folder
 }
 
@@ -470,7 +443,7 @@ func (w *walker) sort(j job, rel string, entries []entry) (files []entry) {
 	var folders []job
 	for _, e := range entries {
 		switch {
-		case e.kind == otherEntry, e.name[0] == '.' && slices.Contains(versioned, e.name), j.level.ignored(e.path, e.kind == folderEntry):
+		case e.kind == otherEntry, e.name[0] == '.' && slices.Contains(versioned, e.name), j.level.Ignored(e.path, e.kind == folderEntry):
 		case e.kind == folderEntry:
 			folders = append(folders, job{dir: e.path, level: j.level})
 		default:

@@ -87,7 +87,7 @@ type walk struct {
 // folderJob is a folder that waits, with what is said above it.
 type folderJob struct {
 	rel string
-	up  *rules
+	up  *ignore.Level
 }
 
 // look walks through all folders. It fails with an errMany where there is too
@@ -115,35 +115,9 @@ func (s *Snapshots) walk(ctx context.Context) (*walked, error) {
 	return out, nil
 }
 
-// rules are what the ignore files of a folder say.
-type rules struct {
-	up    *rules
-	cut   int    // so many bytes of a path from the root stand for this folder
-	add   string // or this leads from this folder to the root
-	list  *ignore.List
-	repo  bool // a repository begins here: nothing above counts
-	extra *ignore.List
-}
-
-func (l *rules) ignored(rel string, dir bool) bool {
-	for ; l != nil; l = l.up {
-		text := rel[l.cut:]
-		if l.add != "" {
-			text = l.add + rel
-		}
-		if v := l.list.Match(text, dir); v != ignore.Silent {
-			return v == ignore.Ignored
-		}
-		if l.repo {
-			return l.extra.Match(text, dir) == ignore.Ignored
-		}
-	}
-	return false
-}
-
 // above reads the ignore files above the root, up to where the repository
 // begins that it is a part of.
-func (w *walk) above() (up *rules, outer string) {
+func (w *walk) above() (up *ignore.Level, outer string) {
 	if lexists(filepath.Join(w.base, ".git")) {
 		return nil, ""
 	}
@@ -162,16 +136,16 @@ func (w *walk) above() (up *rules, outer string) {
 		if err != nil {
 			return up, outer
 		}
-		l := &rules{up: up, add: filepath.ToSlash(add) + "/", repo: dir == outer}
+		l := &ignore.Level{Up: up, Add: filepath.ToSlash(add) + "/", Repo: dir == outer}
 		if text, err := readSmall(filepath.Join(dir, ".gitignore"), smallText); err == nil {
-			l.list = ignore.Parse(text)
+			l.Rules = ignore.Parse(text)
 		}
-		if l.repo {
+		if l.Repo {
 			if text, err := readSmall(filepath.Join(dir, ".git/info/exclude"), smallText); err == nil {
-				l.extra = ignore.Parse(text)
+				l.More = ignore.Parse(text)
 			}
 		}
-		if l.list != nil || l.repo {
+		if l.Rules != nil || l.Repo {
 			up = l
 		}
 	}
@@ -191,7 +165,7 @@ var versioned = []string{".git", ".hg", ".svn", ".jj", ".bzr"}
 
 // run goes through the folders with several workers: most of the time is the
 // system's.
-func (w *walk) run(above *rules) error {
+func (w *walk) run(above *ignore.Level) error {
 	w.wake.L = &w.mu
 	w.jobs = []folderJob{{"", above}}
 	var wg sync.WaitGroup
@@ -263,7 +237,7 @@ func (w *walk) dir(j folderJob) (entries []seen, below []folderJob, unread error
 		switch {
 		case slices.Contains(versioned, name), e.kind == kindDir && w.skip != "" && filepath.Join(w.base, filepath.FromSlash(at)) == w.skip:
 			continue
-		case l.ignored(at, e.kind == kindDir):
+		case l.Ignored(at, e.kind == kindDir):
 			if e.kind == kindDir { // what is made in it is no change of it
 				e.stat = stat{}
 			}
@@ -311,7 +285,7 @@ func cmpOr(s, or string) string {
 }
 
 // rules adds what a folder says to what the ones above it say.
-func (w *walk) rules(rel string, up *rules, entries []seen) *rules {
+func (w *walk) rules(rel string, up *ignore.Level, entries []seen) *ignore.Level {
 	own, begins := false, false
 	for _, e := range entries {
 		switch path.Base(e.key) {
@@ -324,15 +298,15 @@ func (w *walk) rules(rel string, up *rules, entries []seen) *rules {
 	if !own && !begins {
 		return up
 	}
-	l := &rules{up: up, cut: len(rel), repo: begins}
+	l := &ignore.Level{Up: up, Cut: len(rel), Repo: begins}
 	if rel != "" {
-		l.cut++
+		l.Cut++
 	}
 	if own {
-		l.list = ignore.Parse(w.text(join(rel, ".gitignore")))
+		l.Rules = ignore.Parse(w.text(join(rel, ".gitignore")))
 	}
 	if begins {
-		l.extra = ignore.Parse(w.text(join(rel, ".git/info/exclude")))
+		l.More = ignore.Parse(w.text(join(rel, ".git/info/exclude")))
 		w.mu.Lock()
 		w.out.repos = append(w.out.repos, filepath.Join(w.base, filepath.FromSlash(rel)))
 		w.mu.Unlock()

@@ -342,26 +342,16 @@ func (r *reply) interrupted() *oneloop.Message {
 			p.finish(r)
 		}
 		b := p.block(r, m)
-		if t, ok := b.(*oneloop.Thinking); b == nil || ok && t.Signature == "" || reasoning(b) && !whole {
+		if t, ok := b.(*oneloop.Thinking); b == nil || ok && t.Signature == "" || oneloop.Reasoning(b) && !whole {
 			continue
 		}
 		m.Blocks = append(m.Blocks, b)
 	}
-	for n := len(m.Blocks); n > 0 && reasoning(m.Blocks[n-1]); n-- {
+	for n := len(m.Blocks); n > 0 && oneloop.Reasoning(m.Blocks[n-1]); n-- {
 		m.Blocks = m.Blocks[:n-1]
 	}
 	m.Usage = r.usage.soFar()
 	return m
-}
-
-func reasoning(b oneloop.Block) bool {
-	switch b := b.(type) {
-	case *oneloop.Thinking:
-		return true
-	case *oneloop.Opaque:
-		return b.Type == "redacted_thinking"
-	}
-	return false
 }
 
 // repair records what was changed.
