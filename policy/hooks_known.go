@@ -3,8 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 )
 
 // outputKeys are the fields of an answer that are understood, or known to ask
@@ -50,12 +50,7 @@ func strange(data json.RawMessage, event HookEvent) error {
 		if err := json.Unmarshal(data, &fields); err != nil {
 			return err
 		}
-		names := make([]string, 0, len(fields))
-		for name := range fields {
-			names = append(names, name)
-		}
-		sort.Strings(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			if !slices.Contains(level.keys, name) {
 				return fmt.Errorf("the field %s is not known for %s", shown(level.in+name), event)
 			}
