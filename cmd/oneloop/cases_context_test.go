@@ -41,11 +41,6 @@ func reading(n, files int, usage func(round int) *script.Usage) script.Reply {
 	}}
 }
 
-// summing reports whether r asks for a summary.
-func summing(r script.Request) bool {
-	return strings.Contains(r.Last().Text(), "Write that summary now")
-}
-
 // summed are the numbers of the requests for a summary.
 func (p *product) summed() (numbers []int) {
 	for _, r := range p.server.Requests() {

@@ -214,67 +214,6 @@ func lacks(t *testing.T, text string, not ...string) {
 	}
 }
 
-func TestCaseHist04EmptyAndBlankRepliesEndTheWorkWell(t *testing.T) {
-	for _, text := range []string{"", "\n \n"} {
-		p := newProduct(t, script.Say(shell("t1", "true"), shell("t2", "false")), script.Say(script.Text(text)))
-		o := p.done("go on")
-		if o.stdout != "" {
-			t.Errorf("stdout is %q", o.stdout)
-		}
-		contains(t, p.result(2, "t2"), "exit code 1")
-		if p.result(2, "t1") == "" {
-			t.Error("the result of a silent command is empty")
-		}
-	}
-	p := newProduct(t, script.Say())
-	p.done("go on")
-}
-
-func TestCaseHist06TakenAndEmptyIdsAreMadeUnique(t *testing.T) {
-	p := newProduct(t,
-		script.Say(shell("call_0", "echo a >> f"), shell("call_0", "echo b >> f")),
-		script.Say(shell("call_0", "echo c >> f")),
-		script.Say(shell("", "echo d >> f")),
-		say("ok"))
-	p.done("go on")
-	got, err := os.ReadFile(filepath.Join(p.dir, "f"))
-	if err != nil || string(got) != "a\nb\nc\nd\n" {
-		t.Errorf("f is %q, %v", got, err)
-	}
-}
-
-func TestCaseHist07UnknownToolsAreAnsweredAndSiblingsRun(t *testing.T) {
-	p := newProduct(t, script.Say(script.Tool("t1", "no_such_tool", "{}"), shell("t2", "echo yes"), script.Tool("t3", "Bash<|x|>json", `{"command":"echo no > p"}`)), say("ok"))
-	p.done("go on")
-	contains(t, p.result(2, "t1"), "Bash")
-	contains(t, p.result(2, "t2"), "yes")
-	contains(t, p.result(2, "t3"), "Bash")
-	if p.exists("p") {
-		t.Error("a mangled name was taken for a real one")
-	}
-}
-
-func TestCaseHist12BrokenInputIsNeverRun(t *testing.T) {
-	p := newProduct(t,
-		script.Say(
-			script.ToolPieces("t1", "Bash", `{"command":"echo x > q","timeo`),
-			script.ToolPieces("t2", "Bash", `[1]`), script.ToolPieces("t3", "Bash", `null`),
-			script.ToolPieces("t4", "Bash", ""), script.ToolPieces("t5", "Bash"),
-			script.ToolPieces("t6", "Bash", `{"command":"echo x > q","command":"true"}`),
-			script.ToolPieces("t7", "Bash", `{"Command":"echo x > q"}`)),
-		say("ok"))
-	p.done("go on")
-	if p.exists("q") {
-		t.Error("a broken call was run")
-	}
-	for _, id := range []string{"t1", "t2", "t3", "t4", "t5", "t6", "t7"} {
-		r := p.request(2)
-		if c, ok := r.Result(id); !ok || !c.IsError {
-			t.Errorf("%s is answered %v %v", id, ok, c.FullText())
-		}
-	}
-}
-
 func TestCaseStrm01CharactersSurviveAnyChunk(t *testing.T) {
 	first := script.Say(script.Text("你好，世界🌍 e\u0301"), shell("t1", `printf '北京🌤\n' > 文.txt`))
 	first.Chunk = 1

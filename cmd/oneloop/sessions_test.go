@@ -74,6 +74,20 @@ func TestCaseHist01AKilledRunGoesOnAndKnowsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+func TestCaseHist12And07AKilledRunKnowsWhichCallsWereNoCalls(t *testing.T) {
+	p := newProduct(t,
+		script.Say(script.ToolPieces("t1", "Bash", `{"command":"echo x > q","timeo`), script.Tool("t2", "no_such_tool", "{}"), shell("t3", "touch mark; sleep 3")),
+		say("went on"))
+	p.killed("--sandbox", "none", "begin")
+	p.done("--sandbox", "none", "-c", "go on")
+	contains(t, p.result(2, "t1"), "did not arrive as a JSON object")
+	lacks(t, p.result(2, "t1")+p.result(2, "t2"), "outcome unknown")
+	contains(t, p.result(2, "t3"), "outcome unknown")
+	if p.exists("q") {
+		t.Error("a broken call was run")
+	}
+}
+
 func TestCaseSess02DamageIsToldAndTheRestIsUsed(t *testing.T) {
 	p := newProduct(t, script.Reply{Repeat: true, React: func(r script.Request) script.Reply {
 		return say(fmt.Sprint("answer to ", r.Last().Text()))
