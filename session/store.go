@@ -315,6 +315,12 @@ func Fork(path string, at int64, opts LogOptions) (string, error) {
 		opts.Dir = from.Dir
 	}
 	opts.Parent = &Place{ID: idOf(path), N: at}
+	for up := from.Parent; up != nil && at <= up.N; { // the entry is not the session's own
+		opts.Parent.ID = up.ID
+		if up, err = parentOf(filepath.Dir(path), *up); err != nil {
+			return fail(err)
+		}
+	}
 	opts.ID = NewID()
 	made := logPath(filepath.Dir(path), opts.ID)
 	l := NewLog(made, opts)
@@ -324,6 +330,20 @@ func Fork(path string, at int64, opts LogOptions) (string, error) {
 		return fail(err)
 	}
 	return made, nil
+}
+
+// parentOf is where the log begins that p is in; nil when it is no fork.
+func parentOf(dir string, p Place) (*Place, error) {
+	f, err := above(dir, p, p.N+1)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	up := headIn(f).Parent
+	if up != nil && up.N >= p.N { // forged: it would come before itself
+		return nil, fmt.Errorf("entry %d of session %s: %w", p.N, p.ID, errNoSuchPlace)
+	}
+	return up, nil
 }
 
 // start writes the first entries of a log, and closes it.
@@ -422,8 +442,12 @@ func headOf(path string) (h Head) {
 		return h
 	}
 	defer f.Close()
+	return headIn(f)
+}
+
+func headIn(r io.Reader) (h Head) {
 	stop := errors.New("enough")
-	scan(io.LimitReader(f, glanceAt), 0, func(e entry) error {
+	scan(io.LimitReader(r, glanceAt), 0, func(e entry) error {
 		if e.kind == kindHead {
 			decoded(e.data, func(got Head) { h = got })
 		}
