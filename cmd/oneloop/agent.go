@@ -55,9 +55,11 @@ type agent struct {
 	ends    ending
 	jobs    *tool.Jobs // what runs in the background; nil: nothing can
 	rules   *policy.Rules
-	earlier int64                               // the newest prompt the log had when it was opened
-	shots   *shots                              // what files were before
-	files   *tool.Files                         // what the agent knows of files
+	earlier int64        // the newest prompt the log had when it was opened
+	shots   *shots       // what files were before
+	files   *tool.Files  // what the agent knows of files
+	reader  oneloop.Tool // shows a file that the person names
+	says    mentionsSaid
 	drop    func() error                        // closes files; nil: they share another agent's
 	hear    atomic.Pointer[func(oneloop.Event)] // who listens now
 	one     sync.Mutex                          // held while they hear
@@ -168,7 +170,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			p.heard(log)
 		}
 		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: log, Repeats: session.Repeats{Ask: a.hooks.Ask(p.ask)}}
-		a.moments(s.parent, made)
+		p.moments(a, s.parent, made)
 		a.fitted(made)
 		return made
 	}
@@ -195,9 +197,9 @@ func (p *program) hooks(s spec, ws workspace.Workspace, a *agent) (*policy.Hooks
 
 // moments has hooks run at those of a session. To the hooks a child is no
 // session: its beginning and its end are other moments.
-func (a *agent) moments(parent *agent, s *session.Session) {
+func (p *program) moments(a, parent *agent, s *session.Session) {
 	if parent == nil {
-		s.BeforePrompt, s.AtStop = a.hooks.BeforePrompt, a.hooks.AtStop
+		s.BeforePrompt, s.AtStop = p.attaching(a, a.hooks.BeforePrompt), a.hooks.AtStop
 		s.AtStart = func(ctx context.Context) error { return a.ends.start(ctx, a.hooks) }
 		s.AtEnd = func(ctx context.Context) error { return a.ends.end(ctx, a.hooks) }
 		return

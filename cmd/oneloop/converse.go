@@ -51,6 +51,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 		return err
 	}
 	defer front.Close()
+	a.says = mentionsSaid{front.Say, front.Say}
 	traced, err := p.tracer(a, front)
 	if err != nil {
 		return err

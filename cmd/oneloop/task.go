@@ -57,6 +57,10 @@ func (p *program) task(ctx context.Context) (err error) {
 			progress.Say(n)
 		}
 	}
+	a.says.not = progress.Say
+	if tui.IsTerminal(p.stderr) {
+		a.says.attached = progress.Say
+	}
 	still := func() {}
 	if p.opts.output == "text" || !tui.IsTerminal(p.stdout) { // what is written there meanwhile would be behind it
 		still = progress.Live(p.stderr, p.variable)

@@ -72,6 +72,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	}
 	judge := a.hooks.Gate(judging)
 	gate := func(t oneloop.Tool) oneloop.Tool { return judge(a.answerable(t)) }
+	a.reader = gate(a.files.Attach())
 	a.jobs = p.background(s, a)
 	for _, t := range []oneloop.Tool{
 		a.files.Watch(tool.Bash(p.commands(ws), tool.BashOptions{Attach: s.attach, SpillDir: a.scratch, Files: a.files, Jobs: a.jobs})),

@@ -194,6 +194,14 @@ type Text struct {
 	QueueLost    string // the lines follow
 	QueueTask    string // the lines
 
+	// Files that a prompt names by @.
+	Attached      string // names
+	AttachNot     string // name, reason
+	AttachMissing string
+	AttachOutside string
+	AttachDenied  string
+	AttachMuch    string
+
 	// What is in force.
 	CommandsIn    string // what confines commands
 	CommandsWeak  string // what that does not do

@@ -184,6 +184,7 @@ Exit code
   /queue          what you typed that waits for the model, and changes to it
   /permissions    the permission mode and the rules in force
   /sandbox        what confines commands, and where it is weaker
+  @PATH           a file, folder or image that comes with your words
   q, exit, Ctrl-D leave
 
   Enter           send               Alt-Enter, \ Enter   new line
@@ -321,6 +322,13 @@ Exit code
 	QueueLeft:    "not delivered; kept with the conversation, and offered when it is gone on with at a terminal:",
 	QueueLost:    "not delivered:",
 	QueueTask:    "lines that were typed in this conversation wait and are not sent with this task: %s. A conversation at the terminal (oneloop -c) offers them",
+
+	Attached:      "attached: %s",
+	AttachNot:     "not attached: %s: %s",
+	AttachMissing: "there is no such file; the text goes as it is",
+	AttachOutside: "it is outside of the folders that are worked in; --add-dir adds one",
+	AttachDenied:  "reading it was denied",
+	AttachMuch:    "enough is attached already; the model can read it",
 
 	HooksWait:     "hooks run at the end of the session; Ctrl-C ends the wait",
 	HooksLeft:     "the hooks at the end of the session were stopped",

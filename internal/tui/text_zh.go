@@ -179,6 +179,7 @@ var chinese = Text{
   /queue          已输入、等待送达的内容及其修改
   /permissions    当前的权限模式和规则
   /sandbox        命令运行在什么沙箱里，哪些地方较弱
+  @路径           点名的文件、目录或图片随输入一起发送
   q、exit、Ctrl-D 退出
 
   Enter           发送             Alt-Enter 或 \ Enter  换行
@@ -315,6 +316,13 @@ var chinese = Text{
 	QueueLeft:    "没有送达；已随会话保存，在终端继续该会话时会再次提供：",
 	QueueLost:    "没有送达：",
 	QueueTask:    "这个会话里有输入过但没有送达的内容，不会随本次任务发送：%s。在终端继续会话（oneloop -c）时会提供",
+
+	Attached:      "已附上：%s",
+	AttachNot:     "未附上：%s：%s",
+	AttachMissing: "没有这个文件，文字原样发送",
+	AttachOutside: "在工作目录之外，可用 --add-dir 加入",
+	AttachDenied:  "不允许读取",
+	AttachMuch:    "附上的内容已经够多，模型可以自行读取",
 
 	HooksWait:     "正在运行会话结束时的钩子；按 Ctrl-C 不再等待",
 	HooksLeft:     "会话结束时的钩子被中止了",

@@ -1,0 +1,106 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"oneloop/looptest/script"
+)
+
+// puts makes a file in the folder that is worked in.
+func (p *product) puts(name, text string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func picture(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestWhatAPromptNamesComesWithIt(t *testing.T) {
+	p := newProduct(t, script.Say(script.Tool("t1", "Write", `{"file_path":"资料/说明.md","content":"x"}`)), say("ok"))
+	p.puts("main.go", "package main\n")
+	p.puts("资料/说明.md", "第一行\n")
+	p.puts("a b.txt", "spaces\n")
+	p.puts("latin.txt", "caf\xe9 cr\xe8me br\xfbl\xe9e\r\n")
+	p.puts("p.png", picture(t))
+	said := "explain @main.go, 看看@资料/说明.md里有什么, @\"a b.txt\" @latin.txt @p.png @资料 @main.go; mail a@main.go, @param @alice"
+	p.done(strings.Split(said, " ")...)
+	m := p.request(1).Messages[0]
+	if got := m.Content[0].Text; got != said {
+		t.Errorf("the words are %q", got)
+	}
+	var more []string
+	for _, c := range m.Content[1:] {
+		more = append(more, c.Type+c.Text)
+	}
+	all := strings.Join(more, "\n")
+	contains(t, all, "\n<attached path=\"main.go\">\n1\tpackage main\n</attached>", "<attached path=\"资料/说明.md\">\n1\t第一行\n", "1\tspaces",
+		"1\tcafé crème brûlée\n[Latin-1, which is a guess; CRLF line ends]", "p.png: image/png, 3×2 pixels\n</attached>\nimage", "<attached path=\"资料\">\n说明.md\n</attached>")
+	if n := strings.Count(all, "<attached"); n != 6 {
+		t.Errorf("%d are attached: %s", n, all)
+	}
+	contains(t, p.result(2, "t1"), "说明.md") // it was read, so that it may be replaced
+	lacks(t, p.result(2, "t1"), "never read", "Read it")
+}
+
+func TestWhatCannotBeAttachedIsSaidAndTheWordsGo(t *testing.T) {
+	p := newProduct(t, script.Reply{Blocks: say("ok").Blocks, Repeat: true})
+	p.settles(`{"permissions": {"deny": ["Read(secret/**)"]}}`)
+	p.puts("secret/key.txt", "the-secret")
+	p.puts("secret/deep/key.txt", "the-secret")
+	p.puts("data.bin", "\x00\x01\x02\x03")
+	for prompt, want := range map[string]string{
+		"read @src/gone.go":      "not attached: src/gone.go: there is no such file",
+		"read @secret/key.txt":   "not attached: secret/key.txt: reading it was denied",
+		"read @/etc/hostname.":   "not attached: /etc/hostname: it is outside",
+		"read @../up.txt":        "not attached: ../up.txt: it is outside",
+		"read @data.bin":         "not attached: data.bin: ",
+		"mail @alice and a@b.de": "",
+	} {
+		o := p.run(prompt)
+		if o.code != 0 || want == "" && strings.Contains(o.stderr, "attached") || !strings.Contains(o.stderr, want) {
+			t.Errorf("%s: %d, %s", prompt, o.code, o.stderr)
+		}
+		m := p.server.Requests()[len(p.server.Requests())-1].Messages[0]
+		if len(m.Content) != 1 || m.Content[0].Text != prompt {
+			t.Errorf("%s: sent was %+v", prompt, m.Content)
+		}
+	}
+	p.done("list @secret")
+	if m := p.server.Requests()[len(p.server.Requests())-1]; strings.Contains(string(m.Body), "key.txt") {
+		t.Errorf("withheld names are sent: %s", m.Body)
+	}
+}
+
+func TestWhatIsPipedInNamesNoFiles(t *testing.T) {
+	p := newProduct(t, say("ok"), say("ok"))
+	p.puts("main.go", "package main\n")
+	p.stdin = strings.NewReader("see @main.go\n")
+	p.done("review this")
+	p.stdin = strings.NewReader("see @main.go\n")
+	p.done()
+	for n := range 2 {
+		if m := p.request(n + 1).Messages[0]; len(m.Content) != 1 {
+			t.Errorf("sent was %+v", m.Content)
+		}
+	}
+}
