@@ -142,6 +142,23 @@ func content(r *oneloop.ToolResult) []oneloop.Block {
 	return r.Content[:n:n]
 }
 
+// Unremarked is r as its call gave it: without what a session adds to the last
+// answer of a round that brings nothing new.
+func Unremarked(r *oneloop.ToolResult) *oneloop.ToolResult {
+	given := content(r)
+	if len(given) == len(r.Content) {
+		return r
+	}
+	plain := *r
+	plain.Raw, plain.Content = nil, given
+	if len(given) == 1 {
+		if t, ok := given[0].(*oneloop.Text); ok { // which has another form than in a list
+			plain.Content = []oneloop.Block{&oneloop.Text{Text: t.Text}}
+		}
+	}
+	return &plain
+}
+
 // count notes a round. It reports whether that made one round more in a row.
 func (b *brake) count(calls []*oneloop.ToolUse, given []*oneloop.ToolResult) bool {
 	fresh, silent := len(calls) == 0 || len(calls) != len(given), true

@@ -278,6 +278,13 @@ func (c *chaos) judge() {
 			c.Errorf("%s was done %d times", id, done[id])
 		}
 	}
+	logs, err := filepath.Glob(filepath.Join(c.dir, "*.jsonl"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if turns := replays(c.T, logs...); turns < c.killed/4 {
+		c.Errorf("only %d turns were taken again", turns)
+	}
 	if c.window > 0 {
 		c.judgeShorter(done)
 		return

@@ -109,8 +109,8 @@ func (s *Session) limit(req *oneloop.Request) int64 {
 func (t *turn) fit(ctx context.Context) (*oneloop.Request, error) {
 	s := t.session
 	req, err := s.Transcript.Request(ctx)
-	if err != nil {
-		return nil, err
+	if _, played := s.Transcript.(Playback); err != nil || played {
+		return req, err
 	}
 	size, _ := s.fitting.gauge.measure(req)
 	limit, full := s.limit(req), t.full
@@ -187,6 +187,9 @@ func (t *turn) shrink(ctx context.Context, req *oneloop.Request, refusal error, 
 // spilled reports whether a turn goes on after its reply was cut at the end
 // of the window: what comes next makes the conversation shorter first.
 func (t *turn) spilled() bool {
+	if p, played := t.session.Transcript.(Playback); played {
+		return p.GoesOn()
+	}
 	if _, can := t.session.Transcript.(compacter); !can {
 		return false
 	}

@@ -133,7 +133,7 @@ func (c *chance) Generate(_ context.Context, req *oneloop.Request, emit func(one
 }
 
 func TestWhateverIsMadeShorterTheNextRequestIsAccepted(t *testing.T) {
-	shorter := 0
+	shorter, again := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		luck := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "luck"), 1))
 		c := &chance{t: rt, luck: luck, sealed: map[string]bool{}}
@@ -189,11 +189,11 @@ func TestWhateverIsMadeShorterTheNextRequestIsAccepted(t *testing.T) {
 				if err := log.Close(); err != nil {
 					rt.Fatal(err)
 				}
-				again, damage, err := session.OpenLog(path, session.LogOptions{})
+				reopened, damage, err := session.OpenLog(path, session.LogOptions{})
 				if err != nil || len(damage) > 0 {
 					rt.Fatal(err, damage)
 				}
-				s, log = open(again)
+				s, log = open(reopened)
 			}
 			if len(c.faults) > 0 {
 				rt.Fatalf("step %d, %s: %s", i, step, strings.Join(c.faults, "\n"))
@@ -202,7 +202,13 @@ func TestWhateverIsMadeShorterTheNextRequestIsAccepted(t *testing.T) {
 		if err := log.Close(); err != nil && !errors.Is(err, session.ErrBusy) {
 			rt.Fatal(err)
 		}
+		if c.prompt != "" {
+			again += replays(rt, path)
+		}
 	})
+	if again < 100 {
+		t.Errorf("only %d turns were taken again", again)
+	}
 	if shorter < 50 {
 		t.Errorf("only %d times was a conversation made shorter", shorter)
 	}

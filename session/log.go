@@ -146,8 +146,8 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 			if err := decoded(e.data, func(h Head) { head = h }); err != nil {
 				return fmt.Errorf("read its first entry: %w", err)
 			}
-			if head.Version > Format {
-				return fmt.Errorf("it was written by a newer oneloop (format %d, this one reads up to %d); use that one", head.Version, Format)
+			if err := head.readable(); err != nil {
+				return err
 			}
 			if head.Parent == nil {
 				return nil
@@ -162,7 +162,7 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 		return nil
 	})
 	if err == nil && head.ID == "" && whole > 0 {
-		err = errors.New("it has no first entry, so it is no log of a session")
+		err = errNoHead
 	}
 	v.holes = v.holes || slices.ContainsFunc(damage, func(d Damage) bool { return d.hole })
 	return head, whole, append(before, damage...), err
