@@ -168,7 +168,7 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 	}
 	if dash != 0 && slices.Contains(reserved, words[0]) {
 		o.command, o.words = words[0], words[1:]
-		if len(words) > 1 && slices.Contains(alone, words[0]) {
+		if len(words) > 1 && slices.Contains(alone, words[0]) && !slices.Equal(words, []string{"help", "replay"}) {
 			return usagef(text.ExtraWords, words[0], strings.Join(words, " "))
 		}
 		return nil

@@ -54,6 +54,8 @@ func run(args []string) int {
 	}
 	p.opts = opts
 	switch {
+	case opts.command == "replay" && opts.help, opts.command == "help" && len(opts.words) > 0:
+		return p.print(p.words.ReplayHelp)
 	case opts.help || opts.command == "help":
 		return p.print(p.words.Usage)
 	case opts.version || opts.command == "version":
@@ -68,6 +70,8 @@ func run(args []string) int {
 		return p.end(p.sessions)
 	case opts.command == "fork":
 		return p.end(p.forkCommand)
+	case opts.command == "replay":
+		return p.end(p.replay, os.Interrupt)
 	case opts.command != "":
 		return p.fail(usagef(p.words.NotYet, opts.command))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"oneloop/internal/tui"
 	"oneloop/looptest/script"
+	"oneloop/trace"
 	"oneloop/workspace"
 )
 
@@ -69,7 +70,8 @@ func (c cleanup) Run() int {
 //	header N NAME TEXT  request N's header has this value
 //	gap A B MIN         at least MIN passed between requests A and B
 //
-// Afterwards every request must have passed the strict server.
+// Afterwards every request must have passed the strict server, and every
+// session that was kept must come out the same in a replay.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -110,6 +112,12 @@ func setup(e *testscript.Env) error {
 	e.Setenv("ONELOOP_RETRY_DELAY", "20ms")
 	e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would wait a second at each end
 	e.Defer(func() {
+		if err := replayed(e.WorkDir); err != nil {
+			e.T().Log(err)
+			e.T().FailNow()
+		}
+	})
+	e.Defer(func() {
 		if h.server == nil {
 			return
 		}
@@ -119,6 +127,24 @@ func setup(e *testscript.Env) error {
 		}
 		h.server.Close()
 	})
+	return nil
+}
+
+// replayed takes all sessions below dir again.
+func replayed(dir string) error {
+	logs, err := filepath.Glob(filepath.Join(dir, "home/.local/state/oneloop/sessions/*/*.jsonl"))
+	if err != nil {
+		return err
+	}
+	for _, path := range logs {
+		r, err := trace.Replay(context.Background(), path, trace.ReplayOptions{})
+		if err != nil {
+			return err
+		}
+		if r.Differs != nil {
+			return fmt.Errorf("a replay of %s: %w", path, r.Differs)
+		}
+	}
 	return nil
 }
 

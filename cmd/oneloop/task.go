@@ -232,11 +232,15 @@ type tracer struct {
 
 // tracer shows the loop on w, or keeps the events in a file.
 func (p *program) tracer(a *agent, w io.Writer) (tracer, error) {
+	return p.tracing(a.id, w, p.settings.Secrets()...)
+}
+
+func (p *program) tracing(session string, w io.Writer, secrets ...string) (tracer, error) {
 	switch p.opts.trace {
 	case "":
 		return tracer{func(oneloop.Event) {}, func() {}, func() error { return nil }}, nil
 	case "-":
-		t := trace.NewPretty(w, p.settings.Secrets()...)
+		t := trace.NewPretty(w, secrets...)
 		return tracer{t.Event, t.Forget, t.Err}, nil
 	}
 	// Without waiting: a named pipe that nobody reads is an error.
@@ -244,7 +248,7 @@ func (p *program) tracer(a *agent, w io.Writer) (tracer, error) {
 	if err != nil {
 		return tracer{}, &codeError{exitConfig, fmt.Errorf(p.words.TraceFile, p.opts.trace, plain(err))}
 	}
-	t := trace.NewLines(f, a.id, p.settings.Secrets()...)
+	t := trace.NewLines(f, session, secrets...)
 	return tracer{t.Event, func() {}, func() error {
 		if err := errors.Join(t.Err(), f.Close()); err != nil {
 			return fmt.Errorf(p.words.TraceFile, p.opts.trace, err)

@@ -14,7 +14,7 @@ var alone = []string{"demo", "version", "help", "doctor"}
 
 // here are the reserved words that this version has.
 func here(word string) bool {
-	return slices.Contains(alone, word) || word == "policy" || word == "sessions" || word == "fork"
+	return slices.Contains(alone, word) || slices.Contains([]string{"policy", "sessions", "fork", "replay"}, word)
 }
 
 // nearWord returns the reserved word that word is a misspelling of, empty when

@@ -130,6 +130,12 @@ type Text struct {
 	ResumeHint     string // session
 	SessionsUsage  string
 	ForkUsage      string
+	ReplayUsage    string
+	ReplayHelp     string    // the whole screen
+	ReplaySame     string    // session, turns, the numbers of replies and calls
+	ReplayDiffers  string    // session, the difference
+	ReplayNothing  string    // session
+	ReplayLeftOut  string    // what and why
 	SessionLabels  [5]string // folder, model, file, forked from, damage
 	SessionTurns   plural
 	SessionRemoved string // session

@@ -13,6 +13,7 @@ var english = Text{
   oneloop sessions       the conversations of this folder that are kept; also
                          sessions show, rename, rm, export
   oneloop fork ID [TURN] a copy of one, up to a turn of it
+  oneloop replay ID      take one again from its log; oneloop help replay
   oneloop doctor [--json]
                          what is found here: credential, programs, settings, and
                          which sandbox works
@@ -64,9 +65,9 @@ Environment
   ONELOOP_MODEL, ONELOOP_LANG=en|zh, NO_COLOR; more in docs/
 
 Exit code
-  0 done · 1 model or API failed · 2 usage · 3 key or settings · 4 a call was
-  denied because nobody could be asked · 5 a limit · 6 refused or cut ·
-  130/143 signal · 141 nobody reads the answer
+  0 done · 1 model or API failed, or a replay came out otherwise · 2 usage ·
+  3 key or settings · 4 a call was denied because nobody could be asked ·
+  5 a limit · 6 refused or cut · 130/143 signal · 141 nobody reads the answer
 `,
 	Version:         "oneloop %s (%s, %s)",
 	UnknownFlag:     "unknown flag %s; `oneloop help` lists the flags. A task that begins with - goes after --",
@@ -244,23 +245,41 @@ Exit code
 	WindowAbout:    "about %s",
 	WindowParts: [10]string{"system prompt", "tools", "summary", "prompts", "replies", "reasoning", "calls", "results of calls", "images and documents",
 		"other"},
-	WindowFree:     "free",
-	WindowLimit:    "beyond %s tokens the conversation is made shorter; /compact does it now",
-	WindowRefused:  "when the API finds it too long the conversation is made shorter; /compact does it now",
-	BillSubtasks:   "subtasks",
-	BillTurn:       "turn %d",
-	Shortened:      "the conversation was made shorter: a summary stands for its earlier part (%s tokens before, %s now)",
-	LogTrouble:     "the conversation cannot be kept at the moment: %v. The work goes on, and what is missing is written as soon as it can be",
-	LogKept:        "the conversation is kept again, with all that was missing",
-	LogDamaged:     "the log of session %s is damaged, %v; the rest is used, and the file is left as it is",
-	NothingKept:    "no sessions are kept: there is no folder for them that can be written. Set HOME or XDG_STATE_HOME",
-	NoSession:      "%v. oneloop sessions lists them",
-	NoSessionHere:  "no session of %s is kept; begin one with a task, or without -c",
-	SessionInUse:   "session %s is open in another oneloop. Wait for its end, or go on with a copy of it: add --fork",
-	Resumed:        "going on with: %s (%s)",
-	ResumeHint:     "to go on with this conversation: oneloop -r %s",
-	SessionsUsage:  "sessions [list [--all] [--json]], sessions show ID, sessions rename ID NAME, sessions rm ID ..., or sessions export ID [md|jsonl]",
-	ForkUsage:      "fork ID [TURN]; oneloop sessions show ID numbers the turns",
+	WindowFree:    "free",
+	WindowLimit:   "beyond %s tokens the conversation is made shorter; /compact does it now",
+	WindowRefused: "when the API finds it too long the conversation is made shorter; /compact does it now",
+	BillSubtasks:  "subtasks",
+	BillTurn:      "turn %d",
+	Shortened:     "the conversation was made shorter: a summary stands for its earlier part (%s tokens before, %s now)",
+	LogTrouble:    "the conversation cannot be kept at the moment: %v. The work goes on, and what is missing is written as soon as it can be",
+	LogKept:       "the conversation is kept again, with all that was missing",
+	LogDamaged:    "the log of session %s is damaged, %v; the rest is used, and the file is left as it is",
+	NothingKept:   "no sessions are kept: there is no folder for them that can be written. Set HOME or XDG_STATE_HOME",
+	NoSession:     "%v. oneloop sessions lists them",
+	NoSessionHere: "no session of %s is kept; begin one with a task, or without -c",
+	SessionInUse:  "session %s is open in another oneloop. Wait for its end, or go on with a copy of it: add --fork",
+	Resumed:       "going on with: %s (%s)",
+	ResumeHint:    "to go on with this conversation: oneloop -r %s",
+	SessionsUsage: "sessions [list [--all] [--json]], sessions show ID, sessions rename ID NAME, sessions rm ID ..., or sessions export ID [md|jsonl]",
+	ForkUsage:     "fork ID [TURN]; oneloop sessions show ID numbers the turns",
+	ReplayUsage:   "replay ID or FILE; oneloop help replay says more",
+	ReplaySame:    "session %s: %s, %d replies, %d calls; the replay came out the same",
+	ReplayDiffers: "session %s came out otherwise: %v",
+	ReplayNothing: "session %s has no turn that could be replayed",
+	ReplayLeftOut: "left out: %s",
+	ReplayHelp: `oneloop replay ID        take a session again from its log, and say whether it
+                         comes out the same. ID is its id, the beginning of
+                         that, or its name; or a file (sessions export ID jsonl)
+
+Nothing goes over the network and nothing is run: the model's replies, the
+results of calls, answers, what was typed meanwhile and failures come from the
+log, and go through the real loop.
+
+  --trace[=FILE]         show what happens, or write the events to FILE
+
+Exit code: 0 it came out the same · 1 it did not, and the place is named ·
+2 usage · 3 the log cannot be read
+`,
 	SessionLabels:  [5]string{"folder", "model", "file", "forked from", "damage"},
 	SessionTurns:   plural{"%d turn", "%d turns"},
 	SessionRemoved: "removed %s",

@@ -13,6 +13,7 @@ var chinese = Text{
   oneloop sessions       这个目录里保存的对话；还有 sessions show、rename、
                          rm、export
   oneloop fork ID [轮次] 复制一个对话，可以只到某一轮
+  oneloop replay ID      按日志重放一个对话；见 oneloop help replay
   oneloop doctor [--json]
                          这里有什么：凭据、程序、设置，以及哪种沙箱可用
   oneloop version        版本和平台
@@ -59,9 +60,9 @@ var chinese = Text{
   ONELOOP_MODEL、ONELOOP_LANG=en|zh、NO_COLOR；其余见 docs/
 
 退出码
-  0 完成 · 1 模型或接口出错 · 2 用法错误 · 3 密钥或配置有问题 · 4 有操作因无人
-  可问而被拒绝 · 5 达到限额 · 6 模型拒绝或回答被截断 · 130/143 收到信号 ·
-  141 没有人读取答案
+  0 完成 · 1 模型或接口出错，或重放结果不同 · 2 用法错误 · 3 密钥或配置有问题 ·
+  4 有操作因无人可问而被拒绝 · 5 达到限额 · 6 模型拒绝或回答被截断 ·
+  130/143 收到信号 · 141 没有人读取答案
 `,
 	Version:         "oneloop %s（%s，%s）",
 	UnknownFlag:     "没有 %s 这个选项；运行 oneloop help 可以看到全部选项。任务以 - 开头时，请写在 -- 后面",
@@ -255,6 +256,22 @@ var chinese = Text{
 	ResumeHint:     "要继续这次对话：oneloop -r %s",
 	SessionsUsage:  "sessions [list [--all] [--json]]、sessions show ID、sessions rename ID 名称、sessions rm ID ...，或 sessions export ID [md|jsonl]",
 	ForkUsage:      "fork ID [轮次]；oneloop sessions show ID 会给出各轮的编号",
+	ReplayUsage:    "replay ID 或文件；oneloop help replay 有说明",
+	ReplaySame:     "会话 %s：%s，%d 个回复，%d 次调用；重放结果相同",
+	ReplayDiffers:  "会话 %s 的重放结果不同：%v",
+	ReplayNothing:  "会话 %s 里没有可以重放的轮次",
+	ReplayLeftOut:  "没有重放：%s",
+	ReplayHelp: `oneloop replay ID        按日志把一个会话重放一遍，看结果是否相同。ID 是编号、
+                         编号的开头或名称；也可以是文件
+                         （sessions export ID jsonl）
+
+不联网，也不执行任何操作：模型的回复、调用的结果、你的回答、中途输入的话和
+出错情况都取自日志，再由真正的循环处理一遍。
+
+  --trace[=文件]         显示过程，或把事件写入文件
+
+退出码：0 结果相同 · 1 结果不同，并指出位置 · 2 用法错误 · 3 日志无法读取
+`,
 	SessionLabels:  [5]string{"目录", "模型", "文件", "复制自", "损坏"},
 	SessionTurns:   plural{"%d 轮", "%d 轮"},
 	SessionRemoved: "已删除 %s",

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"oneloop"
+	"oneloop/internal/tui"
+	"oneloop/trace"
+)
+
+// replay takes a session again from its log, and says where it comes out
+// otherwise.
+func (p *program) replay(ctx context.Context) error {
+	if len(p.opts.words) != 1 {
+		return usagef("%s", p.words.ReplayUsage)
+	}
+	path, err := p.sessionFile(p.opts.words[0])
+	if err != nil {
+		return err
+	}
+	return p.again(ctx, path)
+}
+
+// sessionFile is the log that is meant: a file, or what names a session.
+func (p *program) sessionFile(ref string) (string, error) {
+	if info, err := os.Stat(ref); err == nil && info.Mode().IsRegular() && (filepath.Ext(ref) == ".jsonl" || filepath.Base(ref) != ref) {
+		return ref, nil
+	}
+	store, err := p.kept()
+	if err != nil {
+		return "", err
+	}
+	dir, err := p.folder()
+	if err != nil {
+		return "", err
+	}
+	l, err := store.Find(realPath(dir), ref)
+	if err != nil {
+		return "", usagef(p.words.NoSession, err)
+	}
+	return l.Path, nil
+}
+
+// again replays without a network and without side effects.
+func (p *program) again(ctx context.Context, path string) error {
+	progress := tui.NewProgress(p.stderr, tui.ProgressOptions{Words: p.words, Color: tui.Color(p.stderr, p.variable)})
+	traced, err := p.tracing(idOf(path), progress)
+	if err != nil {
+		return err
+	}
+	r, err := trace.Replay(ctx, path, trace.ReplayOptions{Emit: func(e oneloop.Event) {
+		if tui.IsTerminal(p.stderr) { // else a retry of then would look like one of now
+			progress.Show(e)
+		}
+		traced.show(e)
+	}})
+	if err = errors.Join(err, traced.done()); err != nil {
+		return p.notReplayed(err)
+	}
+	return p.verdict(idOf(path), r)
+}
+
+func (p *program) notReplayed(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, oneloop.ErrInterrupted) {
+		return err
+	}
+	return &codeError{exitConfig, err}
+}
+
+// verdict prints what came of a replay, and is an error unless it came out the
+// same.
+func (p *program) verdict(id string, r *trace.Replayed) error {
+	id = tui.Visible(id)
+	var b strings.Builder
+	for _, why := range r.LeftOut {
+		fmt.Fprintf(&b, p.words.ReplayLeftOut+"\n", tui.Visible(why))
+	}
+	if r.Differs == nil && r.Turns > 0 {
+		fmt.Fprintf(&b, p.words.ReplaySame+"\n", id, p.words.Turns(r.Turns), r.Replies, r.Calls)
+	}
+	if _, err := fmt.Fprint(p.stdout, b.String()); err != nil {
+		return err
+	}
+	switch {
+	case r.Differs != nil:
+		return &codeError{exitFailed, fmt.Errorf(p.words.ReplayDiffers, id, r.Differs)}
+	case r.Turns == 0:
+		return &codeError{exitFailed, fmt.Errorf(p.words.ReplayNothing, id)}
+	}
+	return nil
+}
