@@ -205,6 +205,9 @@ type Damage struct {
 	hole  bool // entries are lost with it, and not only one that was being written
 }
 
+// unfinished is what a killed writer leaves.
+const unfinished = "the last entry was not written to its end"
+
 func (d Damage) String() string {
 	return fmt.Sprintf("line %d: %s", d.Line, d.What)
 }
@@ -227,7 +230,7 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 		}
 		found, bad := entriesOf(text)
 		if !ended && len(found) == 0 {
-			return whole, append(damage, Damage{Line: number, Bytes: len(text), What: "the last entry was not written to its end"}), nil
+			return whole, append(damage, Damage{Line: number, Bytes: len(text), What: unfinished}), nil
 		}
 		whole += int64(len(line))
 		if bad != "" {

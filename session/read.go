@@ -46,6 +46,9 @@ func Read(path string, do func(Entry) error) (Head, []Damage, error) {
 		return do(Entry{N: e.n, Time: e.at, Kind: e.kind, Data: e.data, Message: e.message})
 	})
 	if err == nil && head == nil {
+		if len(damage) == 0 || len(damage) == 1 && damage[0].What == unfinished {
+			return Head{Version: Format, ID: idOf(path)}, damage, nil // its writer was killed before the first entry was whole
+		}
 		err = errNoHead
 	}
 	if err != nil {
