@@ -166,20 +166,29 @@ func (g *gambler) check(to int64, before, now map[string]string, p *workspace.Pl
 		maps.Copy(all, st.after)
 	}
 	for path := range all {
-		want, agent, user := before[path], false, false
-		since := false
+		want, user, since := before[path], false, false
+		var first, last int64 // prompts of the agent's changes
+		// Within a turn the agent can undo what nobody has looked at yet: then its
+		// changes may begin later.
+		undone, or := false, before[path]
 		for _, st := range g.steps {
 			since = since || st.n >= to
 			switch {
 			case !since || st.before[path] == st.after[path]:
 			case st.n == 0:
-				user = user || agent
-			case !agent:
-				want, agent = st.before[path], true
+				user = user || first > 0
+				undone = undone || first > 0 && first == last && st.before[path] == want
+			case first == 0:
+				want, first, last = st.before[path], st.n, st.n
+			case undone && or == before[path]:
+				or = st.before[path]
+				fallthrough
+			default:
+				last = st.n
 			}
 		}
 		switch {
-		case now[path] == want:
+		case now[path] == want, undone && now[path] == or:
 		case user && now[path] == before[path]:
 			if !told[path] && !g.near(path, told) {
 				g.Fatalf("%s was changed by both and is not told of; the plan said %q", path, said(p))
