@@ -15,8 +15,10 @@ help:
 	@echo 'make lint    format, vet and module files; vet and build for macOS and Windows'
 
 # Without HTTP/2: requests of one agent follow each other, every API speaks
-# HTTP/1.1, and what is not linked takes no memory.
-SHIPPED = -trimpath -tags nethttpomithttp2 -ldflags '-s -w'
+# HTTP/1.1, and what is not linked takes no memory. Nearly all of the program is
+# mapped at its start: between functions that begin at each 32nd byte lies 0.1 MB
+# of nothing.
+SHIPPED = -trimpath -tags nethttpomithttp2 -ldflags '-s -w -funcalign=16'
 
 build:
 	CGO_ENABLED=0 $(GO) build $(SHIPPED) -o bin/oneloop ./cmd/oneloop

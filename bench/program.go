@@ -26,11 +26,11 @@ type program struct {
 // build compiles the package without cgo and symbols.
 func build(ctx context.Context, dir, name, pkg string, args ...string) (program, error) {
 	p := program{Name: name, Path: filepath.Join(dir, name), Args: args}
-	flags := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", p.Path}
+	link, tags := "-s -w", ""
 	if strings.HasSuffix(pkg, "cmd/oneloop") { // as make build has it
-		flags = append(flags, "-tags", "nethttpomithttp2")
+		link, tags = "-s -w -funcalign=16", "nethttpomithttp2"
 	}
-	cmd := exec.CommandContext(ctx, "go", append(flags, pkg)...)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", tags, "-ldflags", link, "-o", p.Path, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("build %s: %w\n%s", pkg, err, out)

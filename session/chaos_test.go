@@ -69,7 +69,6 @@ func victim(plan string) int {
 	random := rand.New(rand.NewPCG(c.Seed, 2))
 	box := c.tools(l)
 	l.Use(session.Setup{Model: "m", System: []oneloop.Block{&oneloop.Text{Text: "Be brief."}}, Tools: box.Defs()})
-	l.Prepare()
 	api, err := anthropic.New(anthropic.Config{BaseURL: c.URL, Key: "k", Model: "claude-sonnet-4-6"})
 	if err != nil {
 		return fail(err)
@@ -112,7 +111,9 @@ func (c *life) open() (*session.Log, error) {
 	}
 	path := filepath.Join(c.Dir, string(name))
 	if _, err := os.Stat(path); err != nil {
-		return session.NewLog(path, session.LogOptions{Head: session.Head{ID: strings.TrimSuffix(string(name), ".jsonl")}}), nil
+		l := session.NewLog(path, session.LogOptions{Head: session.Head{ID: strings.TrimSuffix(string(name), ".jsonl")}})
+		l.Prepare()
+		return l, nil
 	}
 	if c.Forking {
 		if made, err := session.Fork(path, 0, session.LogOptions{}); err == nil {

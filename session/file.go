@@ -22,11 +22,11 @@ type file struct {
 	f     disk
 	size  int64  // bytes of whole lines
 	wait  []byte // lines that are not written yet
+	whole []byte // the memory in which lines are put together
 	dirty bool   // something was written that may not be on the disk yet
 	fresh bool   // the folder may not know of it yet
 
 	making chan error // set while the file is made
-	first  []byte     // the lines that are written then
 }
 
 // disk is what a log needs of an [os.File].
@@ -61,7 +61,11 @@ func (f *file) add(line [][]byte) error {
 		size += len(p)
 	}
 	if size <= atOnce {
-		line = [][]byte{bytes.Join(line, nil)}
+		f.whole = f.whole[:0]
+		for _, p := range line {
+			f.whole = append(f.whole, p...)
+		}
+		line = [][]byte{f.whole}
 	}
 	err := f.write(line)
 	if err != nil {
@@ -72,9 +76,8 @@ func (f *file) add(line [][]byte) error {
 	return err
 }
 
-// begin makes the file and writes its first lines. Whoever needs it waits in
-// made.
-func (f *file) begin(lines func() []byte) {
+// begin makes the file. Whoever needs it waits in made.
+func (f *file) begin() {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -82,23 +85,19 @@ func (f *file) begin(lines func() []byte) {
 				done <- fmt.Errorf("internal error: make the session log: %v", v)
 			}
 		}()
-		f.first = lines()
-		done <- f.write([][]byte{f.first})
+		done <- f.create()
 	}()
 	f.making = done
 }
 
-// made waits until the file is made, if it is to be. An error is told once; the
-// first lines then wait with the others.
+// made waits until the file is made, if it is to be. An error is told once: the
+// next line tries again.
 func (f *file) made() error {
 	if f.making == nil {
 		return nil
 	}
 	err := <-f.making
-	if f.making = nil; err != nil {
-		f.wait = append(f.first, f.wait...)
-	}
-	f.first = nil
+	f.making = nil
 	return err
 }
 

@@ -279,34 +279,15 @@ func (l *Log) begin() error {
 	return nil
 }
 
-// Prepare makes the file of a new log, once Use was called, beside what
-// follows: on a busy disk a folder takes longer than all else at the start. The
-// first message waits for it. A file in which nothing was said goes with Close.
+// Prepare makes the file of a new log beside what follows: on a busy disk a
+// folder takes longer than all else at the start. The first message waits for
+// it. A file in which nothing was said goes with Close.
 func (l *Log) Prepare() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil || l.begun || l.use == nil {
-		return
+	if l.file != nil && !l.begun {
+		l.file.begin()
 	}
-	l.begun = true
-	head := entry{n: l.n + 1, at: l.now(), kind: kindHead}
-	setup := entry{n: l.n + 2, at: head.at, kind: kindSetup}
-	l.n += 2
-	l.view.setup, l.use = *l.use, nil
-	first, sent := l.opts.Head, l.view.setup
-	l.file.begin(func() []byte {
-		var lines [][]byte
-		data, err := encode(first)
-		if err == nil {
-			lines = head.line([][]byte{data})
-			data, err = appendSetup(nil, sent)
-		}
-		if err != nil { // of a tool whose definition is no JSON
-			setup.kind = string(oneloop.KindNotice)
-			data, _ = encode(oneloop.Notice{Text: err.Error()})
-		}
-		return bytes.Join(append(lines, setup.line([][]byte{data})...), nil)
-	})
 }
 
 // put writes an entry with v in it. What is put here always has a form in

@@ -123,7 +123,7 @@ type keptLog struct {
 
 // files are the logs of sessions in work, or in all folders, the one that was
 // written to last first.
-func (s Store) files(work string) (list []keptLog, err error) {
+func (s Store) files(work string) (list []*keptLog, err error) {
 	folders := []string{s.folder(work)}
 	if work == "" {
 		folders = nil
@@ -147,11 +147,11 @@ func (s Store) files(work string) (list []keptLog, err error) {
 				continue
 			}
 			if info, err := f.Info(); err == nil { // else it has gone meanwhile
-				list = append(list, keptLog{filepath.Join(folder, f.Name()), info.ModTime()})
+				list = append(list, &keptLog{filepath.Join(folder, f.Name()), info.ModTime()})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b keptLog) int {
+	slices.SortFunc(list, func(a, b *keptLog) int {
 		return cmp.Or(b.changed.Compare(a.changed), cmp.Compare(b.path, a.path))
 	})
 	return list, nil
@@ -169,7 +169,7 @@ func (s Store) Find(work, ref string) (Listed, error) {
 		return Listed{}, cmp.Or(err, fmt.Errorf("%q: %w", ref, ErrNoSession))
 	}
 	var found []Listed
-	look := func(means func(keptLog) bool, and func(Listed) bool) {
+	look := func(means func(*keptLog) bool, and func(Listed) bool) {
 		for _, f := range files {
 			if means(f) {
 				if l := glance(f.path); l.shown() && and(l) {
@@ -178,9 +178,9 @@ func (s Store) Find(work, ref string) (Listed, error) {
 			}
 		}
 	}
-	any, anyone := func(keptLog) bool { return true }, func(Listed) bool { return true }
-	if look(func(f keptLog) bool { return idOf(f.path) == ref }, anyone); len(found) == 0 {
-		look(func(f keptLog) bool { return strings.HasPrefix(idOf(f.path), ref) }, anyone)
+	any, anyone := func(*keptLog) bool { return true }, func(Listed) bool { return true }
+	if look(func(f *keptLog) bool { return idOf(f.path) == ref }, anyone); len(found) == 0 {
+		look(func(f *keptLog) bool { return strings.HasPrefix(idOf(f.path), ref) }, anyone)
 	}
 	if len(found) == 0 {
 		look(any, func(l Listed) bool { return l.Name == ref })

@@ -165,7 +165,6 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			Tools:  defs,
 			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
 		})
-		log.Prepare()
 		if s.parent == nil {
 			p.heard(log)
 		}

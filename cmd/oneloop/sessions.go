@@ -56,7 +56,9 @@ func (p *program) logOptions(a *agent, s spec) session.LogOptions {
 
 func (p *program) newLog(opts session.LogOptions) *session.Log {
 	if store := p.store(); store != nil {
-		return store.New(opts)
+		log := store.New(opts)
+		log.Prepare()
+		return log
 	}
 	return session.NewLog("", opts)
 }

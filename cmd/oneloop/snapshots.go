@@ -231,7 +231,7 @@ func tidyFiles(state string, now time.Time) {
 	}
 	defer root.Close()
 	found := keptFiles(root)
-	slices.SortFunc(found, func(a, b keptDir) int { return b.changed.Compare(a.changed) })
+	slices.SortFunc(found, func(a, b *keptDir) int { return b.changed.Compare(a.changed) })
 	end, total := time.Now().Add(filesTime), int64(0)
 	for i, d := range found {
 		if total += d.size; d.gone || now.Sub(d.changed) > filesAge || total > filesMost && i > 0 {
@@ -248,14 +248,14 @@ type keptDir struct {
 	gone    bool // the session is
 }
 
-func keptFiles(root *os.Root) (found []keptDir) {
+func keptFiles(root *os.Root) (found []*keptDir) {
 	for _, folder := range entries(root, ".") {
 		for _, name := range entries(root, folder) {
 			id, ok := strings.CutSuffix(name, session.FilesEnd)
 			if !ok {
 				continue
 			}
-			d := keptDir{name: filepath.Join(folder, name)}
+			d := &keptDir{name: filepath.Join(folder, name)}
 			_, err := root.Lstat(filepath.Join(folder, id+".jsonl"))
 			d.gone = os.IsNotExist(err)
 			for _, file := range entries(root, d.name) {

@@ -3,14 +3,17 @@ package wire
 import (
 	"compress/flate"
 	"compress/gzip"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -114,10 +117,31 @@ func Client(c *http.Client) *http.Client {
 	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
 		t = t.Clone()
 		t.DisableCompression = true // streams are decoded by Decode
+		dial := t.DialContext
+		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dial(ctx, network, address)
+			if tcp, ok := c.(*net.TCPConn); ok {
+				return conn{tcp}, err
+			}
+			return c, err
+		}
 		out.Transport = t
 	}
 	out.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &out
+}
+
+// conn sends requests through memory that is used again. What comes without
+// TLS would take up to 32 KB with each of them, of a program that needs no more
+// for a turn.
+type conn struct{ *net.TCPConn }
+
+var copies = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+func (c conn) ReadFrom(r io.Reader) (int64, error) {
+	buf := copies.Get().(*[32 << 10]byte)
+	defer copies.Put(buf)
+	return io.CopyBuffer(struct{ io.Writer }{c.TCPConn}, struct{ io.Reader }{r}, buf[:])
 }
 
 // SetBody makes parts the body of a request without copying them.

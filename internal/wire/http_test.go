@@ -1,11 +1,14 @@
 package wire_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -186,4 +189,39 @@ func TestABodyInPartsIsSentOnceAndAgain(t *testing.T) {
 			t.Errorf("%q of %d bytes, %v", b, req.ContentLength, err)
 		}
 	}
+}
+
+func TestRequestsArriveWholeThroughMemoryThatIsUsedAgain(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Write(body)
+	}))
+	defer server.Close()
+	client := wire.Client(nil)
+	defer client.CloseIdleConnections()
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for size := range 8 {
+				sent := bytes.Repeat([]byte{byte('a' + i), byte('0' + size)}, 10_000*size)
+				req, err := http.NewRequest("POST", server.URL, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				wire.SetBody(req, [][]byte{sent[:size], sent[size:]})
+				resp, err := client.Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || !bytes.Equal(got, sent) {
+					t.Errorf("%d bytes came of %d, or others: %v", len(got), len(sent), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

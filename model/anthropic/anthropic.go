@@ -76,6 +76,7 @@ type Model struct {
 	url          *url.URL
 	shown        string // url without secrets
 	header       http.Header
+	masked       http.Header // header as it may be shown
 	secrets      []string
 	client       *http.Client
 	streamEvents bool
@@ -113,6 +114,7 @@ func New(c Config) (*Model, error) {
 	if m.header, err = header(c, u); err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
+	m.masked = wire.MaskHeader(m.header)
 	m.secrets = []string{strings.TrimSpace(c.Key), strings.TrimSpace(c.Token)}
 	for name, values := range m.header {
 		for _, v := range values {

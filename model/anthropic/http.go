@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"oneloop"
@@ -25,7 +26,7 @@ func (m *Model) send(ctx context.Context, body oneloop.Parts, emit func(oneloop.
 	}
 	req.Header = m.header.Clone()
 	wire.SetBody(req, body)
-	emit(oneloop.RequestSent{Method: req.Method, URL: m.shown, Header: wire.MaskHeader(req.Header), Body: body})
+	emit(oneloop.RequestSent{Method: req.Method, URL: m.shown, Header: m.masked, Body: body})
 	resp, err := m.client.Do(req)
 	if err != nil {
 		return nil, m.unreached(ctx, err)
@@ -95,6 +96,8 @@ func (m *Model) unreached(ctx context.Context, err error) error {
 	return e
 }
 
+var readers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+
 // receive reads the answer to the end of the message. cancel ends the
 // request.
 func (m *Model) receive(ctx context.Context, cancel func(), resp *http.Response, r *reply) (*oneloop.Message, error) {
@@ -103,7 +106,12 @@ func (m *Model) receive(ctx context.Context, cancel func(), resp *http.Response,
 	}
 	r.clean = m.clean
 	r.requestID = m.requestID(resp.Header)
-	body := bufio.NewReader(resp.Body)
+	body := readers.Get().(*bufio.Reader)
+	body.Reset(resp.Body)
+	defer func() {
+		body.Reset(nil)
+		readers.Put(body)
+	}()
 	var msg *oneloop.Message
 	var err error
 	switch form, readErr := sniff(body, resp.Header.Get("Content-Type")); form {
