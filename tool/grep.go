@@ -198,9 +198,9 @@ func (f *finds) result(t *tree, q *query, limit int) *oneloop.ToolResult {
 		return oneloop.TextResult(f.tail())
 	}
 	if q.OutputMode == modeFiles {
-		slices.SortFunc(f.files, func(a, b find) int { return newest(a.hit, b.hit) })
+		slices.SortFunc(f.files, func(a, b *find) int { return newest(a.hit, b.hit) })
 	} else {
-		slices.SortFunc(f.files, func(a, b find) int { return strings.Compare(a.name, b.name) })
+		slices.SortFunc(f.files, func(a, b *find) int { return strings.Compare(a.name, b.name) })
 	}
 	p := paper{skip: q.Offset, room: q.HeadLimit, limit: limit}
 	for _, file := range f.files {

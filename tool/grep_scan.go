@@ -18,7 +18,7 @@ import (
 // finds are what a search found.
 type finds struct {
 	mu    sync.Mutex
-	files []find
+	files []*find
 	size  int // lines and files so far
 	bytes int // of lines
 	large int // files that were passed over
@@ -47,7 +47,7 @@ func (f *finds) add(one find) bool {
 	if f.full {
 		return false
 	}
-	f.files = append(f.files, one)
+	f.files = append(f.files, &one)
 	f.size += 1 + len(one.lines)
 	for _, l := range one.lines {
 		f.bytes += len(l.text)

@@ -54,15 +54,15 @@ type rule struct {
 	code   []unix.SockFilter
 }
 
-func on(number uint32, body func(*program)) rule {
+func on(number uint32, body func(*program)) *rule {
 	var b program
 	body(&b)
-	return rule{number, b.code}
+	return &rule{number, b.code}
 }
 
 // search finds the rule of the loaded number by halves: the kernel runs the
 // program for nearly every call a command makes. rules are in order.
-func (p *program) search(rules []rule) {
+func (p *program) search(rules []*rule) {
 	if len(rules) <= 2 {
 		for _, r := range rules {
 			p.equal(r.number, uint8(len(r.code)))
@@ -174,14 +174,14 @@ func filter(in surroundings) []unix.SockFilter {
 		p.deny(unix.ENOSYS)
 	}
 	list := in.rules()
-	slices.SortFunc(list, func(a, b rule) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(list, func(a, b *rule) int { return cmp.Compare(a.number, b.number) })
 	p.search(list)
 	return p.code
 }
 
 // rules are those for all calls that are not simply allowed.
-func (in surroundings) rules() []rule {
-	var list []rule
+func (in surroundings) rules() []*rule {
+	var list []*rule
 	add := func(number uint32, body func(*program)) { list = append(list, on(number, body)) }
 	for _, n := range slices.Concat(refused, legacyRefused) {
 		add(n, func(b *program) { b.deny(unix.EPERM) })
@@ -250,7 +250,7 @@ func (in surroundings) rules() []rule {
 }
 
 // fencedRules are those that only a fence needs.
-func fencedRules() (list []rule) {
+func fencedRules() (list []*rule) {
 	for _, n := range fencedMissing {
 		list = append(list, on(n, func(b *program) { b.deny(unix.ENOSYS) }))
 	}
