@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -235,7 +236,7 @@ func (s *Session) waiting(ctx context.Context, prompt *oneloop.Message) bool {
 		return false
 	}
 	n := len(req.Messages)
-	for n > 0 && req.Messages[n-1].Meta.Source == fromInbox { // what came in beside it
+	for n > 0 && slices.Contains([]string{fromInbox, fromAside}, req.Messages[n-1].Meta.Source) { // what came in beside it
 		n--
 	}
 	if n == 0 {

@@ -144,6 +144,10 @@ func (c *conversation) run(ctx context.Context) error {
 			c.command(ctx, name, args)
 			continue
 		}
+		if command, ok := own(line); ok {
+			c.runOwn(ctx, command)
+			continue
+		}
 		if err := c.checkPrompt(line); err != nil {
 			c.front.Say(err.Error())
 			continue

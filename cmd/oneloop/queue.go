@@ -39,11 +39,12 @@ func (c *conversation) attend(ctx context.Context) {
 // a turn does not mind, else after it, and what was typed behind that too.
 func (c *conversation) meanwhile(ctx context.Context, line string) {
 	name, args, command := slash(line)
+	_, mine := own(line)
 	word := strings.TrimSpace(line)
 	switch {
 	case command && slices.Contains([]string{"/queue", "/help", "/cost", "/mode"}, name):
 		c.command(ctx, name, args)
-	case command, word == "q", word == "exit", len(c.waits.later) > 0:
+	case command, mine, word == "q", word == "exit", len(c.waits.later) > 0:
 		c.waits.later = append(c.waits.later, line)
 		c.front.Say(fmt.Sprintf(c.words.Next, tui.Head(line)))
 	default:
@@ -158,7 +159,8 @@ func (c *conversation) listed(list []session.Waiting) string {
 // left tells what the person typed that nobody got.
 func (c *conversation) left() {
 	for _, line := range c.waits.later {
-		if _, _, command := slash(line); !command {
+		_, _, command := slash(line)
+		if _, mine := own(line); !command && !mine {
 			c.put(line)
 		}
 	}

@@ -185,6 +185,8 @@ Exit code
   /queue          what you typed that waits for the model, and changes to it
   /permissions    the permission mode and the rules in force
   /sandbox        what confines commands, and where it is weaker
+  !COMMAND        run it at once, with your rights; the model reads its output
+                  with your next words
   @PATH           a file, folder or image that comes with your words
   q, exit, Ctrl-D leave
 
