@@ -45,13 +45,13 @@ func TestKilledWhileItIsMadeShorterTheConversationGoesOn(t *testing.T) {
 	for i := range conversations {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			c := &chaos{T: t, dir: t.TempDir(), server: talk(seed + uint64(i)), random: rand.New(rand.NewPCG(seed, uint64(i))), window: 24_000, shorter: &shorter}
+			c := &chaos{T: t, dir: t.TempDir(), server: talk(seed + uint64(i)), random: rand.New(rand.NewPCG(seed, uint64(i))), window: 8_000, shorter: &shorter}
 			c.play(kills)
 		})
 	}
 	t.Cleanup(func() { // behind the conversations
-		if n := shorter.Load(); n < int64(conversations) && !t.Failed() {
-			t.Errorf("only %d times was a conversation made shorter", n)
+		if n := shorter.Load(); n == 0 && !t.Failed() {
+			t.Error("no conversation was ever made shorter")
 		}
 	})
 }
@@ -63,7 +63,7 @@ func (c *chaos) judgeShorter(done map[string]int) {
 	var told bytes.Buffer
 	var last *script.Request
 	summaries := 0
-	for _, r := range c.server.Requests() {
+	for _, r := range c.sent() {
 		told.Write(r.Body)
 		for _, m := range r.Messages {
 			for _, x := range m.Content {
@@ -84,10 +84,15 @@ func (c *chaos) judgeShorter(done map[string]int) {
 		last = &r
 	}
 	for id := range done {
-		// Told as text, what is not known of a call has no id beside it.
-		if !strings.Contains(told.String(), `"`+id+`"`) && !strings.Contains(told.String(), "did "+id) && !strings.Contains(told.String(), "It failed: Interrupted; outcome unknown") {
+		if !knows(told.String(), id) {
 			c.Errorf("%s was done, and the model never knew of it", id)
 		}
 	}
 	c.shorter.Add(int64(summaries))
+}
+
+// knows reports whether a model that was told all that knows of a call. Told as
+// text, what is not known of a call has no id beside it.
+func knows(told, id string) bool {
+	return strings.Contains(told, `"`+id+`"`) || strings.Contains(told, "did "+id) || strings.Contains(told, "It failed: Interrupted; outcome unknown")
 }
