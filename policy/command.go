@@ -82,7 +82,11 @@ func (j judge) stoppedFile(f shell.Access) finding {
 	}
 	var found finding
 	for _, name := range names {
-		if t := only.path(name, f.Write, f.Sure, nil); t.kind == byRule {
+		t := only.path(name, f.Write, f.Sure, nil)
+		if f.Tree {
+			t = worse(t, only.tree(name, f.Write, f.Sure))
+		}
+		if t.kind == byRule {
 			t.reason = shell.Because("uses", "it uses %s: %s", j.short(name), t.reason)
 			found = worse(found, t)
 		}

@@ -211,6 +211,30 @@ func (j judge) path(name string, write, sure bool, bare func(Rule) bool) finding
 	return j.pathDefault(name, write, allow)
 }
 
+// tree is what the rules say of something in a folder that is used with all
+// that is in it. Only what they name is looked for, not what there is.
+func (j judge) tree(name string, write, sure bool) (found finding) {
+	tool := "Read"
+	if write {
+		tool = "Edit"
+	}
+	for _, r := range j.rules.List() {
+		if r.Tier == shell.Allow || r.tool != tool || r.path == nil {
+			continue
+		}
+		holds, plain := r.path.holds(name)
+		if !holds {
+			continue
+		}
+		f := ruled(r, shell.Because("named-in-it", "a rule names a file in it"))
+		if r.Tier == shell.Deny && !(plain && sure) {
+			f.tier, f.firm = shell.Ask, true
+		}
+		found = worse(found, f)
+	}
+	return found
+}
+
 // withheld tells the files that a rule denies to read; nil: there are none.
 func (j judge) withheld() func(string) bool {
 	var denied []*pathPattern

@@ -81,7 +81,7 @@ func parsePath(text string, at place) (*pathPattern, error) {
 // add adds a form, and the one in which the links in its plain part have been
 // followed: what is compared with it are real paths.
 func (p *pathPattern) add(comps []string) {
-	plain := slices.IndexFunc(comps, func(c string) bool { return strings.ContainsAny(c, `*?[\`) })
+	plain := slices.IndexFunc(comps, wild)
 	if plain < 0 {
 		plain = len(comps)
 	}
@@ -139,6 +139,24 @@ func (p *pathPattern) match(name string) bool {
 func (p *pathPattern) whole(name string) bool {
 	return p.match(path.Join(filepath.ToSlash(name), "\x01"))
 }
+
+// holds reports whether a folder has something in it that p names by all the
+// folders on the way, and whether without any wildcard.
+func (p *pathPattern) holds(dir string) (holds, plain bool) {
+	comps := split(filepath.ToSlash(dir))
+	for _, form := range p.forms {
+		if len(form) <= len(comps) || slices.ContainsFunc(form[:len(comps)], wild) {
+			continue
+		}
+		if p.below(form[:len(comps)], comps) {
+			holds = true
+			plain = plain || !slices.ContainsFunc(form, wild)
+		}
+	}
+	return holds, plain
+}
+
+func wild(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
 func (p *pathPattern) below(form, comps []string) bool {
 	for len(form) > 0 {

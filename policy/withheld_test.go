@@ -66,6 +66,23 @@ func TestAFileIsNamedByWhateverProgram(t *testing.T) {
 	}
 }
 
+// A folder above a file goes with all that is in it.
+func TestAFolderIsNotMovedOrRemovedWithAFileThatADenyRuleKeeps(t *testing.T) {
+	dir := folder(t, "top/kept/a", "top/b", "open/a", "keys/x.pem", "sec/key.txt")
+	o := with(t, dir, "deny Edit(top/kept/a)", "deny Edit(keys/*.pem)", "deny Edit(*.log)", "deny Read(sec/key.txt)", "allow Bash")
+	for command, want := range map[string]string{
+		"mv top other": "deny", "mv top/kept other": "deny", "mv ./top/ other": "deny", "cd top && mv kept other": "deny", "git mv top other": "deny", "git restore top": "deny", "git checkout -- .": "deny", "chmod -R u-w top": "deny",
+		"mv keys other": "ask", "git rm -r keys": "ask", "mv $X other": "allow",
+		"mv open other": "allow", "mv top/b other": "allow", "mv open/a top": "allow", "mv -t top open/a": "allow", "chmod u-w top": "allow", "touch top": "allow", "cp open/a top": "allow", "mkdir top/new": "allow", "git checkout main": "allow",
+		"mv sec other": "deny", "cp -r sec other": "deny", "cp -a . ../copy": "deny", "cp sec/x other": "allow", "cp -r open other": "allow", "cp -r open sec": "allow",
+		"grep -fsec/key.txt open/a": "deny", "grep -xFf sec/key.txt open/a": "deny", "wc --files0-from=sec/key.txt": "deny", "grep -ofoo open/a": "allow", "grep --exclude=sec/key.txt -e x open/a": "allow",
+	} {
+		if got := policy.ExplainCommand(o, command); got.Decision != want {
+			t.Errorf("%s: %+v, want %s", command, got, want)
+		}
+	}
+}
+
 func TestSearchesLeaveOutWhatADenyRuleKeepsFromBeingRead(t *testing.T) {
 	dir := folder(t)
 	for name, text := range map[string]string{"sec/key.txt": "TOP secret", "sec/deep/b.txt": "TOP", "a/x.pem": "TOP", "a/b.txt": "TOP notes", "c.txt": "nothing"} {

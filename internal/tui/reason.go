@@ -73,6 +73,7 @@ var reasonsZH = [...][2]string{
 	{"no-answer", "没有得到回答：%s"},
 	{"named", "有规则提到它"},
 	{"maybe-named", "运行起来可能正是规则提到的"},
+	{"named-in-it", "有规则提到其中的文件"},
 	{"maybe-named-file", "可能是规则提到的文件"},
 	{"uncompared", "无法与规则对照：%s"},
 	{"every-command", "有规则提到所有命令"},

@@ -122,7 +122,7 @@ func TestFilesAreFoundWhereTheyAreNamed(t *testing.T) {
 	for command, want := range map[string]string{
 		"cat a > b": "w b, r a", "cd sub && cat a": "r sub/a", "cp a b c": "r a, r b, w c, w c/a, w c/b", "cp -t c a": "w c, r a, w c/a", "cp --target-directory=c a b": "w c, r a, r b, w c/a, w c/b", "sed -i s/x/y/ a": "r a, w a", "grep x a": "r a", "grep -e x a": "r x, r a", "tee a < b": "r b, w a",
 		"f=a; cat $f": "r a ?", "touch a && rm b": "w a, w b", "dd if=a of=b": "r a, w b", "ls 2>&1 >a": "w a", "sh -c 'echo x >> a'": "w a", "cat '.e*'": "r .e*",
-		"find a -exec cat {} +": "r a", "find -L a b -name x": "r a, r b", "fd x a": "r a", "rg x a": "r a", "mv a b": "r a, w b, w b/a, w a", "tar cf - a": "r cf, r -, r a",
+		"find a -exec cat {} +": "r a", "find -L a b -name x": "r a, r b", "fd x a": "r a", "rg x a": "r a", "mv a b": "r a, w a, w b, w b/a", "tar cf - a": "r cf, r -, r a",
 		"git diff a": "r a", "git log -p -- a": "r a", "git show HEAD:./a": "r ./a, r HEAD:./a", "git show HEAD:a": "r a, r /home/ada/a, r /home/a, r HEAD:a", "git -C sub diff a": "r sub/a", "git -C sub -C b show x:a": "r sub/b/a, r sub/a, r a, r /home/ada/a, r /home/a, r sub/b/x:a", "git log -L1,5:a": "r a",
 		"git diff -- ':(top)a'": "r a, r /home/ada/a, r /home/a", "git show :/a": "r a, r /home/ada/a, r /home/a", "git blame a": "r a", "git grep x a": "r x, r a", "git commit -m a": "", "git add a": "",
 		"exec 3< a; cat <&3": "r a", "exec 3< a; echo $x": "r a", "echo $y 3< a": "r a", "cat 4<> a <&4": "r a, w a", "while read l <&3; do echo $l; done 3< a": "r a", "f() { cat <&3; }; f 3< a": "r a",

@@ -11,7 +11,7 @@ import (
 // noted is compared with rules that deny or ask, and a value is no path that
 // they name.
 func (p *parts) arguments(argv []string, c context) {
-	read, write := false, packs(argv)
+	read, write, tree := false, packs(argv), false
 	p.results(argv, c)
 	switch name := base(argv[0]); name {
 	case "cat", "tac", "head", "tail", "less", "more", "nl", "od", "xxd", "hexdump", "strings", "base64", "base32", "grep", "egrep", "fgrep", "rg", "zgrep",
@@ -31,15 +31,15 @@ func (p *parts) arguments(argv []string, c context) {
 			return strings.HasPrefix(a, "--in-place") || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a, "i")
 		})
 	case "cp", "install", "gcp", "ln", "rsync", "scp":
-		p.copies(argv[1:], c)
+		p.copies(argv[1:], c, goesDown(argv[1:]), false)
 		return
-	case "mv", "gmv": // what a rule names is elsewhere then
-		p.copies(argv[1:], c)
-		write = true
+	case "mv", "gmv":
+		p.copies(argv[1:], c, true, true)
+		return
 	case "vi", "vim", "nvim", "nano", "ed", "ex", "emacs", "patch":
 		read, write = true, true
 	case "tee", "touch", "truncate", "rm", "rmdir", "unlink", "shred", "mkdir", "mkfifo", "chmod", "chown", "chgrp", "sponge":
-		write = true
+		write, tree = true, goesDown(argv[1:])
 	case "dd":
 		for _, a := range argv[1:] {
 			if f, is := strings.CutPrefix(a, "if="); is {
@@ -59,6 +59,9 @@ func (p *parts) arguments(argv []string, c context) {
 	for _, a := range argv[1:] {
 		switch {
 		case len(a) > 1 && a[0] == '-':
+			if read {
+				p.option(a, c)
+			}
 			continue
 		case script:
 			script = false
@@ -68,9 +71,29 @@ func (p *parts) arguments(argv []string, c context) {
 			p.touch(a, c, false)
 		}
 		if write {
-			p.touch(a, c, true)
+			p.use(a, c, true, tree)
 		}
 	}
+}
+
+// option notes the file that an option is joined to: -fF, --files0-from=F.
+func (p *parts) option(a string, c context) {
+	_, name, _ := strings.Cut(a, "=")
+	if !strings.HasPrefix(a, "--") {
+		name, _ = amongFlags(a, "f", "eABCm")
+	}
+	if !leavesOut(a) {
+		p.touch(name, c, false)
+	}
+}
+
+// goesDown reports whether rm, cp and their like are told to take folders with
+// all that is in them.
+func goesDown(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		_, is := amongFlags(a, "rRa", "t")
+		return is || a == "--recursive" || a == "--archive"
+	})
 }
 
 // walks notes the folders that find and its like go through.
@@ -131,10 +154,10 @@ func (p *parts) history(args []string, c context) {
 			name = dir + "/" + name
 		}
 		if !write || args[0] == "mv" {
-			p.touch(name, c, false)
+			p.use(name, c, false, write)
 		}
 		if write {
-			p.touch(name, c, true)
+			p.use(name, c, true, true)
 		}
 	}
 	tracked := func(name string) { // from the top of the repository, which is here or above
@@ -180,8 +203,9 @@ func byScript(argv []string) bool {
 	return false
 }
 
-// copies notes what cp and its like read and write.
-func (p *parts) copies(args []string, c context) {
+// copies notes what cp and its like read and write; tree: of folders all that is
+// in them. What is moved is written too: what a rule names is elsewhere then.
+func (p *parts) copies(args []string, c context, tree, moved bool) {
 	var files []string
 	to := ""
 	for i, a := range args {
@@ -200,10 +224,12 @@ func (p *parts) copies(args []string, c context) {
 	p.touch(to, c, true)
 	for i, f := range files {
 		last := to == "" && i == len(files)-1
-		p.touch(f, c, last)
+		p.use(f, c, last, tree && !last)
 		if last {
 			to = f
 			files = files[:i]
+		} else if moved {
+			p.use(f, c, true, tree)
 		}
 	}
 	for _, f := range files { // to may be a folder

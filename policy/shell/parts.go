@@ -34,6 +34,7 @@ type Access struct {
 	Path  string
 	Write bool
 	Sure  bool // as in Part
+	Tree  bool // with all that is in it, if it is a folder
 }
 
 // maxParts is how many different parts are kept. A text with more is too much
@@ -100,12 +101,15 @@ func (p *parts) read(stmts []*syntax.Stmt, c context) {
 }
 
 // touch notes a file.
-func (p *parts) touch(name string, c context, write bool) {
+func (p *parts) touch(name string, c context, write bool) { p.use(name, c, write, false) }
+
+// use notes a file, and all that is in it when tree is set.
+func (p *parts) use(name string, c context, write, tree bool) {
 	if p == nil || name == "" || strings.ContainsAny(name, unknown+fetched+process+every) {
 		return
 	}
 	for _, dir := range c.st.dirs {
-		a := Access{under(dir, name), write, !c.moving && !c.guess && len(c.st.dirs) == 1}
+		a := Access{under(dir, name), write, !c.moving && !c.guess && len(c.st.dirs) == 1, tree}
 		if p.touched[a] {
 			continue
 		}
