@@ -191,7 +191,7 @@ func (p *player) take(ctx context.Context) {
 func (p *player) between() {
 	var lost []int64
 	for p.pos < len(p.entries) && p.entries[p.pos].Kind != string(oneloop.KindTurnStart) {
-		if e := p.entries[p.pos]; e.Message != nil && e.Message.Meta.Source != "mend" {
+		if e := p.entries[p.pos]; e.Message != nil && e.Message.Meta.Source != "mend" && e.Message.Meta.Source != "aside" {
 			lost = append(lost, e.N)
 		}
 		p.pass()
@@ -237,7 +237,7 @@ func (p *player) prompt() *oneloop.Message {
 	}
 	msgs := p.fold.Request().Messages
 	for _, m := range slices.Backward(msgs) {
-		if m.Meta.Source == "inbox" {
+		if m.Meta.Source == "inbox" || m.Meta.Source == "aside" {
 			continue
 		}
 		if speaks(m) {

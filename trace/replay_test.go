@@ -270,6 +270,22 @@ var sessions = map[string]func(t *testing.T) *taken{
 		k.say(t.Context(), "more")
 		return k
 	},
+	"what the user did in between": func(t *testing.T) *taken {
+		k := keep(t, looptest.Reply{Err: errors.New("down")}, looptest.Say("one"), looptest.Say("two"))
+		aside := func(text string) {
+			if err := k.log.Append(t.Context(), session.Aside(words(text))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		aside("before")
+		k.Turn(t.Context(), k.hear, words("first"))
+		aside("between the tries")
+		k.say(t.Context(), "first")
+		aside("between the turns")
+		k.say(t.Context(), "second")
+		aside("at the end")
+		return k
+	},
 	"a way back, and a copy": func(t *testing.T) *taken {
 		k := keep(t, looptest.Say("one"), looptest.Say("two"), looptest.Say("again two"))
 		k.say(t.Context(), "first")
