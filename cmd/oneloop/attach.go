@@ -89,10 +89,7 @@ func (t *attachment) mentions(ctx context.Context, text string) {
 func (t *attachment) find(m mention) (name, path string, err error) {
 	files := t.agent.ws.Files()
 	for _, name := range m.names {
-		full := name
-		if rest, ok := strings.CutPrefix(name, "~/"); ok && t.home() != "" {
-			full = filepath.Join(t.home(), rest)
-		}
+		full := t.homely(name)
 		info, err := files.Stat(full)
 		if errors.Is(err, workspace.ErrOutside) && m.path {
 			return "", "", errors.New(t.words.AttachOutside)

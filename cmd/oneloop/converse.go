@@ -42,10 +42,11 @@ func (p *program) converse(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.leave(a, p.aside), a.Close()) }()
+	c := &conversation{program: p, agent: a}
 	front, err = tui.Open(tui.Options{
 		In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable,
 		History: p.historyFile(), LeaveOnBlank: p.profile(a.dir).leaveOn,
-		Standing: p.standing, BackTab: p.modes.next,
+		Standing: p.standing, BackTab: p.modes.next, Complete: c.complete,
 	})
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 	for _, n := range p.notices() {
 		front.Say(n)
 	}
-	c := &conversation{program: p, agent: a, front: front, trace: traced}
+	c.front, c.trace = front, traced
 	if resume != "" {
 		c.recap()
 	}
@@ -240,11 +241,11 @@ func (c *conversation) diff() {
 	}
 }
 
-// command does what a line that begins with / says. Those that take words get
-// them; others stand alone, for the words are perhaps for the model, and
-// /clear must not take them.
-func (c *conversation) command(ctx context.Context, name, args string) {
-	alone := map[string]func(){
+// commands are those that begin with /. Those that take words get them; others
+// stand alone, for the words are perhaps for the model, and /clear must not
+// take them.
+func (c *conversation) commands(ctx context.Context) (alone map[string]func(), withWords map[string]func(words string)) {
+	alone = map[string]func(){
 		"/help":        func() { c.front.Say(c.words.Help) },
 		"/cost":        func() { c.front.Say(c.words.Bill(c.agent.spent(), c.agent.log.Load().Bill())) },
 		"/context":     func() { c.window(ctx) },
@@ -254,23 +255,29 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		"/clear":       func() { c.clear(ctx) },
 		"/fork":        func() { c.fork(ctx) },
 		"/rewind":      func() { c.rewind(ctx) },
-	}[name]
-	withWords := map[string]func(words string){
+	}
+	withWords = map[string]func(words string){
 		"/resume":  func(words string) { c.resume(ctx, words) },
 		"/compact": func(words string) { c.compact(ctx, words) },
 		"/rename":  c.rename,
 		"/mode":    c.setMode,
 		"/queue":   c.queue,
-	}[name]
+	}
+	return alone, withWords
+}
+
+// command does what a line that begins with / says.
+func (c *conversation) command(ctx context.Context, name, args string) {
+	alone, withWords := c.commands(ctx)
 	words := strings.TrimSpace(args)
 	switch {
-	case withWords != nil:
-		withWords(words)
-	case alone == nil:
+	case withWords[name] != nil:
+		withWords[name](words)
+	case alone[name] == nil:
 		c.front.Say(fmt.Sprintf(c.words.UnknownSlash, name))
 	case words != "":
 		c.front.Say(fmt.Sprintf(c.words.SlashAlone, name))
 	default:
-		alone()
+		alone[name]()
 	}
 }

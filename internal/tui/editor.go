@@ -107,7 +107,7 @@ func (e *editor) kill(from, to int) {
 // key does what an editing key does and reports whether it was one.
 func (e *editor) key(k key) bool {
 	switch k.code {
-	case keyText, keyPaste:
+	case keyText, keyPaste, keyTab:
 		e.insert(k.text)
 	case keyNewline:
 		e.insert("\n")

@@ -70,6 +70,10 @@ type Options struct {
 	// with the front locked and must not call it. Nil: there is none.
 	Standing func() string
 	BackTab  func()
+	// Complete is asked by Tab for what the end of the text before the cursor
+	// may become, under the same conditions. Where it knows nothing, and in a
+	// text that comes faster than it is typed, Tab is a tab.
+	Complete func(before string) Completion
 }
 
 func (o *Options) defaults() {

@@ -35,6 +35,7 @@ const (
 	keyEOF // Ctrl-D: delete, or leave when there is nothing
 	keySuspend
 	keyQuit
+	keyTab
 	keyBackTab // Shift+Tab
 	keyEscape
 	keyNone // known and without meaning
@@ -197,7 +198,7 @@ var controls = map[byte]code{
 
 func control(c byte) key {
 	if c == '\t' {
-		return key{keyText, "\t"}
+		return key{keyTab, "\t"}
 	}
 	if k, ok := controls[c]; ok {
 		return key{code: k}

@@ -268,11 +268,14 @@ func (t *Terminal) take(keys []key) {
 			t.key(k)
 			continue
 		}
-		if k.code == keyEnter && i+1 < len(keys) && (keys[i+1].code == keyText || keys[i+1].code == keyEnter) {
+		if k.code == keyEnter && i+1 < len(keys) && slices.Contains([]code{keyText, keyTab, keyEnter}, keys[i+1].code) {
 			burst = true
 		}
 		if burst && k.code == keyEnter {
 			k.code = keyNewline
+		}
+		if k.code == keyTab && (burst || i+1 < len(keys)) {
+			k.code = keyText
 		}
 		t.key(k)
 	}
@@ -325,6 +328,10 @@ func (t *Terminal) edit(k key) {
 	case keyBackTab:
 		if t.o.BackTab != nil {
 			t.o.BackTab()
+		}
+	case keyTab:
+		if !t.complete() {
+			t.input.key(k)
 		}
 	case keyUp:
 		if !t.input.vertical(-1) {

@@ -195,6 +195,7 @@ Exit code
   Ctrl-A, Ctrl-E  begin, end         Ctrl-U, Ctrl-K       delete to begin, end
   Ctrl-W          delete a word      Ctrl-Y               put it back
   Ctrl-L          clear the screen   Ctrl-Z               suspend
+  Tab             complete a @path or a command
   Shift+Tab       next permission mode
 
   You may type while a turn runs: what you send reaches the model after the

@@ -189,6 +189,7 @@ var chinese = Text{
   Ctrl-A、Ctrl-E  行首、行尾       Ctrl-U、Ctrl-K        删到行首、行尾
   Ctrl-W          删除一个词       Ctrl-Y                放回删掉的内容
   Ctrl-L          清屏             Ctrl-Z                挂起
+  Tab             补全 @路径 或命令
   Shift+Tab       换下一种权限模式
 
   模型工作时也可以输入：内容在正在执行的调用结束后送达，
