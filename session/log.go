@@ -361,6 +361,13 @@ func (l *Log) Path() string {
 	return l.file.path
 }
 
+// Newest is the number of the newest entry; 0: there is none.
+func (l *Log) Newest() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n
+}
+
 // Dir is the folder the session works in.
 func (l *Log) Dir() string { return l.opts.Dir }
 

@@ -429,6 +429,9 @@ func (s Store) Remove(path string) error {
 	if err := os.RemoveAll(FilesDir(path)); err != nil {
 		return fail(err)
 	}
+	if err := os.Remove(RecordingPath(path)); err != nil && !gone(err) {
+		return fail(err)
+	}
 	if err := os.Remove(path); err != nil {
 		return fail(err)
 	}

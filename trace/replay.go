@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"oneloop"
@@ -23,6 +24,10 @@ type ReplayOptions struct {
 	// Same says whether two answers to a call are to count as the same; nil:
 	// when they are, to the byte.
 	Same func(call *oneloop.ToolUse, was, is *oneloop.ToolResult) bool
+	// Adapter makes the model that reads what was recorded, if a [Recorder] did:
+	// it is to send its requests by this transport, which answers from the
+	// recording. Nil: a recording is not looked at.
+	Adapter func(model string, by http.RoundTripper) (oneloop.Model, error)
 	// Repeats are those of the session that made the log. Its Ask is not used.
 	Repeats session.Repeats
 }
@@ -34,6 +39,7 @@ type Replayed struct {
 
 	Turns, Replies, Calls int // that were taken again
 	Events                int // that were compared
+	Recorded              int // requests whose pieces were compared
 
 	LeftOut []string      // parts of the log that were not replayed, and why
 	Differs *Difference   // the first; nil: there is none
@@ -88,6 +94,9 @@ func Replay(ctx context.Context, path string, o ReplayOptions) (*Replayed, error
 	for _, d := range damage {
 		p.out.LeftOut = append(p.out.LeftOut, d.String())
 	}
+	if err := p.load(path); err != nil {
+		return nil, err
+	}
 	for p.pos < len(p.entries) && p.out.Differs == nil {
 		if err := context.Cause(ctx); err != nil {
 			return p.out, err
@@ -100,6 +109,19 @@ func Replay(ctx context.Context, path string, o ReplayOptions) (*Replayed, error
 	}
 	p.out.Model = p.fold.Model()
 	return p.out, context.Cause(ctx)
+}
+
+// load reads the recording, if there is one and somebody to read it.
+func (p *player) load(path string) error {
+	if p.o.Adapter == nil {
+		return nil
+	}
+	list, err := readRecording(path)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	p.tape = &playback{list: list}
+	return nil
 }
 
 // player plays a log. It is the session's transcript: what the loop adds to it
@@ -121,6 +143,8 @@ type player struct {
 	inbox *session.Inbox
 
 	telling bool // what the session tells is from the log
+	tape    *playback
+	paused  bool // the reply before was
 }
 
 var (
@@ -191,7 +215,7 @@ func (p *player) take(ctx context.Context) {
 func (p *player) between() {
 	var lost []int64
 	for p.pos < len(p.entries) && p.entries[p.pos].Kind != string(oneloop.KindTurnStart) {
-		if e := p.entries[p.pos]; e.Message != nil && e.Message.Meta.Source != "mend" && e.Message.Meta.Source != "aside" {
+		if e := p.entries[p.pos]; e.Message != nil && !beside(e.Message) {
 			lost = append(lost, e.N)
 		}
 		p.pass()
@@ -207,7 +231,7 @@ func (p *player) extent() (end int, ended bool) {
 		switch e := p.entries[i]; {
 		case e.Kind == string(oneloop.KindTurnEnd):
 			return i + 1, true
-		case e.Kind == string(oneloop.KindTurnStart), e.Kind == "rewind", e.Message != nil && e.Message.Meta.Source == "mend":
+		case e.Kind == string(oneloop.KindTurnStart), e.Kind == "rewind", e.Message != nil && beside(e.Message):
 			return i, false
 		}
 	}
@@ -248,6 +272,10 @@ func (p *player) prompt() *oneloop.Message {
 	return nil
 }
 
+// beside reports whether m is of no turn: what answers calls that were cut off
+// with the program, and what the user did meanwhile.
+func beside(m *oneloop.Message) bool { return m.Meta.Source == "mend" || m.Meta.Source == "aside" }
+
 // speaks reports whether m is somebody's word, and no answer to calls.
 func speaks(m *oneloop.Message) bool {
 	if m.Role != oneloop.User {
@@ -287,6 +315,9 @@ func (p *player) pass() {
 func (p *player) accept() {
 	e := p.entries[p.pos]
 	p.pos++
+	if e.Kind == "compact" || e.Kind == string(oneloop.KindTurnStart) {
+		p.tape.before(e.N) // what was asked for a summary
+	}
 	if err := p.fold.Take(e); err != nil {
 		p.out.LeftOut = append(p.out.LeftOut, fmt.Sprintf("entry %d (%s) cannot be used: %v", e.N, e.Kind, err))
 	}
@@ -306,11 +337,22 @@ func (p *player) differ(e *session.Entry, got string) {
 		p.stop(errBroke)
 		return
 	}
-	d := &Difference{Turn: p.turn, Want: "nothing more", Got: got}
+	want := "nothing more"
 	if e != nil {
-		d.Entry, d.Want = e.N, describe(*e)
+		want = describe(*e)
 	}
-	d.Want, d.Got = apart(d.Want, d.Got)
+	p.differAt(e, want, got)
+}
+
+func (p *player) differAt(e *session.Entry, want, got string) {
+	if p.over() {
+		return
+	}
+	d := &Difference{Turn: p.turn}
+	if e != nil {
+		d.Entry = e.N
+	}
+	d.Want, d.Got = apart(want, got)
 	p.out.Differs = d
 	p.stop(errDiffers)
 }
@@ -406,7 +448,10 @@ func (p *player) Event(e oneloop.Event) {
 }
 
 // Generate says what the model said, and tells what happened until then.
-func (p *player) Generate(_ context.Context, _ *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+func (p *player) Generate(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+	if err := p.stream(ctx, req, emit); err != nil {
+		return nil, err
+	}
 	for p.pos < p.end {
 		x := &p.entries[p.pos]
 		if err := p.wrong(); err != nil {

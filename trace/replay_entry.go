@@ -14,11 +14,11 @@ import (
 // kept reports whether a log keeps events of this kind.
 func kept(e oneloop.Event) bool {
 	_, child := e.(oneloop.Child)
-	return !child && reader(e.Kind()) != nil
+	return !child && readerOf(e.Kind()) != nil
 }
 
-// reader reads the events of a kind that are entries of logs; nil: none are.
-func reader(kind oneloop.Kind) func([]byte) oneloop.Event {
+// readerOf reads the events of a kind that are entries of logs; nil: none are.
+func readerOf(kind oneloop.Kind) func([]byte) oneloop.Event {
 	switch kind {
 	case oneloop.KindTurnEnd:
 		return decode[oneloop.TurnEnd]
@@ -72,7 +72,7 @@ func eventOf(e session.Entry) oneloop.Event {
 	if e.Kind == "output" {
 		return printed(e.Data)
 	}
-	if read := reader(oneloop.Kind(e.Kind)); read != nil {
+	if read := readerOf(oneloop.Kind(e.Kind)); read != nil {
 		return read(e.Data)
 	}
 	return nil

@@ -183,6 +183,9 @@ var sessions = map[string]func(t *testing.T) *taken{
 		k := keep(t, looptest.Reply{Events: []oneloop.Event{oneloop.Discard{Reason: "cut"}, oneloop.Retry{Attempt: 1, Of: 2, Wait: 5, Error: "busy"}}, Err: errors.New("busy again")},
 			looptest.Say("done"))
 		k.say(t.Context(), "one")
+		if err := k.log.Append(t.Context(), session.Aside(words("done by hand"))); err != nil {
+			t.Fatal(err)
+		}
 		k.say(t.Context(), "one")
 		return k
 	},

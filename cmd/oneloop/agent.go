@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"oneloop/session"
 	"oneloop/team"
 	"oneloop/tool"
+	"oneloop/trace"
 	"oneloop/workspace"
 )
 
@@ -147,11 +149,11 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	for _, d := range defs {
 		a.offered = append(a.offered, d.Name)
 	}
-	adapter, err := p.adapter()
+	m, err := p.adapter(a)
 	if err != nil {
 		return nil, &codeError{exitConfig, err}
 	}
-	m := a.watched(a.prepared(adapter))
+	m = a.watched(a.prepared(m))
 	m = model.Stall(m, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
 	m = model.Pause(m, model.PauseOptions{})
 	m = model.Retry(m, p.retries())
@@ -385,10 +387,17 @@ func (a *agent) Close() error {
 	return err
 }
 
-// adapter speaks to the model's API.
-func (p *program) adapter() (oneloop.Model, error) {
+// adapter speaks to the model's API. What it answers is recorded if that is
+// asked for.
+func (p *program) adapter(a *agent) (oneloop.Model, error) {
+	var client *http.Client
+	var rec *trace.Recorder
+	if p.opts.record {
+		rec = &trace.Recorder{Log: a.log.Load}
+		client = &http.Client{Transport: rec}
+	}
 	s := p.settings
-	return anthropic.New(anthropic.Config{
+	m, err := anthropic.New(anthropic.Config{
 		BaseURL: s.BaseURL,
 		Version: s.APIVersion,
 		Key:     s.Key.Reveal(),
@@ -396,7 +405,12 @@ func (p *program) adapter() (oneloop.Model, error) {
 		Model:   p.modelName(),
 		// The pieces of a stream are for those who asked to see them.
 		StreamEvents: p.opts.partial,
+		Client:       client,
 	})
+	if err != nil || rec == nil {
+		return m, err
+	}
+	return rec.Model(m), nil
 }
 
 // retries turns the settings, where 0 is none and at once, into options, where

@@ -48,6 +48,7 @@ type options struct {
 	pick         bool   // the user chooses which
 	fork         bool   // go on with a copy of it
 	all          bool   // sessions of every folder
+	record       bool   // keep what the API answers
 	trace        string // "" off, "-" stderr, else a file
 	yes          bool
 	help         bool
@@ -90,6 +91,7 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.BoolVar(&o.trust, "trust", false, "")
 	f.StringVar(&o.trace, "trace", "", "")
 	f.Lookup("trace").NoOptDefVal = "-"
+	f.BoolVar(&o.record, "record", false, "")
 	f.BoolVarP(&o.goOn, "continue", "c", false, "")
 	f.StringVarP(&o.resume, "resume", "r", "", "")
 	f.BoolVar(&o.fork, "fork", false, "")
@@ -216,6 +218,8 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return usagef(words.FlagApart, "--series", "--tools")
 	case o.pick && (f.Changed("resume") || o.given && o.command == ""):
 		return usagef(words.FlagNeeds, "--resume")
+	case o.record && o.command != "":
+		return usagef(words.FlagApart, "--record", o.command)
 	case o.all && o.command != "sessions":
 		return usagef(words.FlagTogether, "--all", "sessions")
 	case o.goOn && (f.Changed("resume") || o.pick):

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"oneloop"
 	"oneloop/internal/tui"
+	"oneloop/model/anthropic"
 	"oneloop/trace"
 )
 
@@ -58,11 +60,16 @@ func (p *program) again(ctx context.Context, path string) error {
 			progress.Show(e)
 		}
 		traced.show(e)
-	}})
+	}, Adapter: recordedModel})
 	if err = errors.Join(err, traced.done()); err != nil {
 		return p.notReplayed(err)
 	}
 	return p.verdict(idOf(path), r)
+}
+
+// recordedModel reads what was recorded. The key is none: nothing is sent.
+func recordedModel(name string, by http.RoundTripper) (oneloop.Model, error) {
+	return anthropic.New(anthropic.Config{Model: name, Key: "none", Client: &http.Client{Transport: by}})
 }
 
 func (p *program) notReplayed(err error) error {
@@ -82,6 +89,9 @@ func (p *program) verdict(id string, r *trace.Replayed) error {
 	}
 	if r.Differs == nil && r.Turns > 0 {
 		fmt.Fprintf(&b, p.words.ReplaySame+"\n", id, p.words.Turns(r.Turns), r.Replies, r.Calls)
+		if r.Recorded > 0 {
+			fmt.Fprintf(&b, p.words.ReplayStreams+"\n", r.Recorded)
+		}
 	}
 	if _, err := fmt.Fprint(p.stdout, b.String()); err != nil {
 		return err

@@ -135,6 +135,7 @@ type Text struct {
 	ReplayUsage    string
 	ReplayHelp     string    // the whole screen
 	ReplaySame     string    // session, turns, the numbers of replies and calls
+	ReplayStreams  string    // number of requests
 	ReplayDiffers  string    // session, the difference
 	ReplayNothing  string    // session
 	ReplayLeftOut  string    // what and why

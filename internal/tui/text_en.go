@@ -57,6 +57,8 @@ Flags
                          .env, …) unasked
   --trace[=FILE]         show every request and reply, or write the events
                          to FILE
+  --record               keep what the API answers, byte for byte, beside the
+                         session
   --yes                  (demo) do not wait for Enter
   -h, --help             this screen
 
@@ -266,7 +268,8 @@ Exit code
 	SessionsUsage: "sessions [list [--all] [--json]], sessions show ID, sessions rename ID NAME, sessions rm ID ..., or sessions export ID [md|jsonl]",
 	ForkUsage:     "fork ID [TURN]; oneloop sessions show ID numbers the turns",
 	ReplayUsage:   "replay ID or FILE; oneloop help replay says more",
-	ReplaySame:    "session %s: %s, %d replies, %d calls; the replay came out the same",
+	ReplaySame:    "session %s: %s, replies: %d, calls: %d; the replay came out the same",
+	ReplayStreams: "the pieces of the replies match the recording (requests: %d)",
 	ReplayDiffers: "session %s came out otherwise: %v",
 	ReplayNothing: "session %s has no turn that could be replayed",
 	ReplayLeftOut: "left out: %s",
@@ -276,7 +279,8 @@ Exit code
 
 Nothing goes over the network and nothing is run: the model's replies, the
 results of calls, answers, what was typed meanwhile and failures come from the
-log, and go through the real loop.
+log, and go through the real loop. Of a session with a recording (--record) the
+bytes of the API are read again, and the pieces of the replies compared too.
 
   --trace[=FILE]         show what happens, or write the events to FILE
 

@@ -52,6 +52,7 @@ var chinese = Text{
   --web-search           允许接口自己搜索网络，它会另外收费
   --trust                不询问，直接使用目录自带的设置、钩子、.env 等
   --trace[=文件]         显示每个请求和回复，或把事件写入文件
+  --record               把接口的应答逐字节保存在会话旁边
   --yes                  （演示）不等回车
   -h, --help             显示这一页
 
@@ -260,6 +261,7 @@ var chinese = Text{
 	ForkUsage:      "fork ID [轮次]；oneloop sessions show ID 会给出各轮的编号",
 	ReplayUsage:    "replay ID 或文件；oneloop help replay 有说明",
 	ReplaySame:     "会话 %s：%s，%d 个回复，%d 次调用；重放结果相同",
+	ReplayStreams:  "回复的各个片段与录制一致（%d 个请求）",
 	ReplayDiffers:  "会话 %s 的重放结果不同：%v",
 	ReplayNothing:  "会话 %s 里没有可以重放的轮次",
 	ReplayLeftOut:  "没有重放：%s",
@@ -268,7 +270,8 @@ var chinese = Text{
                          （sessions export ID jsonl）
 
 不联网，也不执行任何操作：模型的回复、调用的结果、你的回答、中途输入的话和
-出错情况都取自日志，再由真正的循环处理一遍。
+出错情况都取自日志，再由真正的循环处理一遍。会话有录制（--record）时，会重新解读
+接口的应答，并比较回复的各个片段。
 
   --trace[=文件]         显示过程，或把事件写入文件
 

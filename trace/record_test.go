@@ -1,0 +1,155 @@
+package trace_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"oneloop"
+	"oneloop/looptest"
+	"oneloop/looptest/script"
+	"oneloop/model"
+	"oneloop/model/anthropic"
+	"oneloop/session"
+	"oneloop/trace"
+)
+
+// record is a session over a real adapter whose answers are recorded.
+func record(t *testing.T, replies ...script.Reply) *taken {
+	server := looptest.Serve(t, replies...)
+	k := keep(t)
+	rec := &trace.Recorder{Log: func() *session.Log { return k.log }}
+	api, err := anthropic.New(anthropic.Config{BaseURL: server.URL(), Key: "k", Model: "claude-sonnet-4-6", Client: &http.Client{Transport: rec}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Model = model.Retry(model.Pause(rec.Model(api), model.PauseOptions{}), model.RetryOptions{Retries: 2, Delay: time.Microsecond})
+	return k
+}
+
+func recorded(name string, by http.RoundTripper) (oneloop.Model, error) {
+	return anthropic.New(anthropic.Config{Key: "none", Model: "claude-sonnet-4-6", Client: &http.Client{Transport: by}})
+}
+
+// pieces are those that were told, put together.
+func pieces(events []oneloop.Event) (all string) {
+	for _, e := range events {
+		switch e := e.(type) {
+		case oneloop.TextDelta:
+			all += e.Text
+		case oneloop.ThinkingDelta:
+			all += e.Text
+		case oneloop.InputDelta:
+			all += e.JSON
+		case oneloop.Discard, oneloop.Retry, oneloop.MessageAdded:
+			all += "\n" + string(e.Kind()) + "\n"
+		}
+	}
+	return all
+}
+
+func recordedSession(t *testing.T) *taken {
+	k := record(t,
+		script.Reply{Blocks: []script.Block{script.Thinking("hm", "c2ln"), script.Text("I look 看看."), script.Tool("a", "Look", `{"of":"a"}`)}, Chunk: 7},
+		script.Fail(529, "overloaded_error", "busy"),
+		script.Reply{Blocks: []script.Block{script.Text("half of "), script.Text("it")}, Error: &script.Error{Type: "overloaded_error", Message: "busy"}},
+		script.Reply{Blocks: []script.Block{script.Text("one")}},
+		script.Reply{Blocks: []script.Block{script.Text("well")}, Gzip: true},
+		script.Reply{Blocks: []script.Block{script.Text("a summary")}},
+		script.Reply{Blocks: []script.Block{script.Text("two and more words")}},
+	)
+	if err := k.say(t.Context(), "look "+strings.Repeat("at everything ", 2000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.say(t.Context(), "go on"); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Compact(t.Context(), k.hear, ""); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	k.Turn(ctx, func(e oneloop.Event) {
+		if k.hear(e); e.Kind() == oneloop.KindTextDelta {
+			cancel()
+		}
+	}, words("and"))
+	k.close()
+	return k
+}
+
+func TestWhatWasRecordedIsToldInThePiecesItCameIn(t *testing.T) {
+	k := recordedSession(t)
+	stream := session.RecordingPath(k.path)
+	if info, err := os.Stat(stream); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		t.Fatalf("%v %v", info, err)
+	}
+	var events []oneloop.Event
+	r := replay(t, k.path, trace.ReplayOptions{Adapter: recorded, Emit: func(e oneloop.Event) { events = append(events, e) }})
+	if r.Differs != nil || len(r.LeftOut) > 0 || r.Recorded < 5 {
+		t.Fatalf("%v %q %d", r.Differs, r.LeftOut, r.Recorded)
+	}
+	want, got := pieces(k.events), pieces(events)
+	if cut := strings.LastIndex(want, "two"); cut < 0 || !strings.HasPrefix(got, want[:cut]) {
+		t.Errorf("it was\n%s\nand is\n%s", want, got)
+	}
+
+	if err := (session.Store{Dir: filepath.Dir(filepath.Dir(k.path))}).Remove(k.path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(stream); !os.IsNotExist(err) {
+		t.Errorf("the recording is left: %v", err)
+	}
+}
+
+func TestAReplyThatIsNotTheRecordedOneIsTold(t *testing.T) {
+	k := recordedSession(t)
+	change(t, k.path, swap("message", 4, "one", "once"))
+	r := replay(t, k.path, trace.ReplayOptions{Adapter: recorded})
+	if r.Differs == nil || !matches(t, `turn 1, entry \d+: expected a reply .*once.*, came what is recorded: a reply .*one`, r.Differs.Error()) {
+		t.Errorf("%v", r.Differs)
+	}
+	change(t, k.path, swap("message", 4, "once", "one"))
+	stream := session.RecordingPath(k.path)
+	text, err := os.ReadFile(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(stream, []byte(strings.Replace(string(text), `"text":"half of it"`, `"text":"half of that"`, 1)), 0o600)
+	r = replay(t, k.path, trace.ReplayOptions{Adapter: recorded})
+	if r.Differs == nil || !matches(t, `turn 1, entry \d+: expected the pieces .*half of that.*, came the pieces .*half of it`, r.Differs.Error()) {
+		t.Errorf("%v", r.Differs)
+	}
+	// A recording that is not whole is no reason to tell of anything else.
+	os.WriteFile(stream, text[:len(text)/2], 0o600)
+	if r = replay(t, k.path, trace.ReplayOptions{Adapter: recorded}); r.Differs != nil {
+		t.Errorf("%v", r.Differs)
+	}
+}
+
+func TestWhatCannotBeRecordedDisturbsNothing(t *testing.T) {
+	k := record(t, script.Reply{Repeat: true, Blocks: []script.Block{script.Text("one")}})
+	if err := os.Mkdir(session.RecordingPath(k.path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := k.say(t.Context(), "again"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.close()
+	notices := 0
+	for _, e := range k.events {
+		if n, ok := e.(oneloop.Notice); ok && strings.Contains(n.Text, "cannot be recorded") {
+			notices++
+		}
+	}
+	if notices != 1 {
+		t.Errorf("%d notices", notices)
+	}
+}
