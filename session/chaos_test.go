@@ -153,7 +153,7 @@ func (c *life) open() (*session.Log, error) {
 	path := filepath.Join(c.Dir, string(name))
 	if _, err := os.Stat(path); err != nil {
 		l := session.NewLog(path, session.LogOptions{Head: session.Head{ID: strings.TrimSuffix(string(name), ".jsonl")}})
-			return l, nil
+		return l, nil
 	}
 	if c.Forking {
 		if made, err := session.Fork(path, 0, session.LogOptions{}); err == nil {
