@@ -2,6 +2,7 @@
 // transcripts and workspaces for it.
 //
 //   - [Script] is a model that plays replies without a network.
+//   - [Replay] takes a session again from its log, with tools of yours beside it.
 //   - [Serve] starts a scripted and strict Messages API on loopback for the
 //     length of a test.
 //   - [Census] fails a test that leaves processes or goroutines behind.

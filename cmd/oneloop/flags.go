@@ -48,6 +48,7 @@ type options struct {
 	pick         bool   // the user chooses which
 	fork         bool   // go on with a copy of it
 	all          bool   // sessions of every folder
+	test         string // folder for a test that replays a session
 	record       bool   // keep what the API answers
 	trace        string // "" off, "-" stderr, else a file
 	yes          bool
@@ -91,6 +92,7 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.BoolVar(&o.trust, "trust", false, "")
 	f.StringVar(&o.trace, "trace", "", "")
 	f.Lookup("trace").NoOptDefVal = "-"
+	f.StringVar(&o.test, "test", "", "")
 	f.BoolVar(&o.record, "record", false, "")
 	f.BoolVarP(&o.goOn, "continue", "c", false, "")
 	f.StringVarP(&o.resume, "resume", "r", "", "")
@@ -218,6 +220,10 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return usagef(words.FlagApart, "--series", "--tools")
 	case o.pick && (f.Changed("resume") || o.given && o.command == ""):
 		return usagef(words.FlagNeeds, "--resume")
+	case f.Changed("test") && o.command != "replay":
+		return usagef(words.FlagTogether, "--test", "replay")
+	case f.Changed("test") && o.test == "":
+		return usagef(words.FlagNeeds, "--test")
 	case o.record && o.command != "":
 		return usagef(words.FlagApart, "--record", o.command)
 	case o.all && o.command != "sessions":

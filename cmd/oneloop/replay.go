@@ -25,6 +25,9 @@ func (p *program) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.opts.test != "" {
+		return p.writeTest(path, p.opts.test)
+	}
 	return p.again(ctx, path)
 }
 

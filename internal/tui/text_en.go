@@ -283,6 +283,8 @@ log, and go through the real loop. Of a session with a recording (--record) the
 bytes of the API are read again, and the pieces of the replies compared too.
 
   --trace[=FILE]         show what happens, or write the events to FILE
+  --test DIR             write a Go test of it into DIR: the log, and a file
+                         that replays it, beside the tools of an agent of yours
 
 Exit code: 0 it came out the same · 1 it did not, and the place is named ·
 2 usage · 3 the log cannot be read
