@@ -86,8 +86,8 @@ func (f *Fold) Request() *oneloop.Request {
 	return &oneloop.Request{System: s.System, Messages: msgs[:len(msgs):len(msgs)], Tools: s.Tools, Params: s.Params}
 }
 
-// Model is the one that is asked, as the user named it.
-func (f *Fold) Model() string { return f.v.setup.Model }
+// Setup is what is sent beside the messages, and to which model.
+func (f *Fold) Setup() Setup { return f.v.setup }
 
 // Prompts are the places the conversation can go back to.
 func (f *Fold) Prompts() []Prompt { return f.v.prompts }

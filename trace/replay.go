@@ -107,7 +107,7 @@ func Replay(ctx context.Context, path string, o ReplayOptions) (*Replayed, error
 		}
 		p.between()
 	}
-	p.out.Model = p.fold.Model()
+	p.out.Model = p.fold.Setup().Model
 	return p.out, context.Cause(ctx)
 }
 

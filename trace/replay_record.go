@@ -85,7 +85,7 @@ func (p *player) stream(ctx context.Context, req *oneloop.Request, emit func(one
 		return nil
 	}
 	if p.tape.model == nil {
-		m, err := p.o.Adapter(p.fold.Model(), p.tape)
+		m, err := p.o.Adapter(p.fold.Setup().Model, p.tape)
 		if err != nil {
 			return err
 		}

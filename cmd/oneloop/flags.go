@@ -49,6 +49,8 @@ type options struct {
 	fork         bool   // go on with a copy of it
 	all          bool   // sessions of every folder
 	test         string // folder for a test that replays a session
+	promptFile   string // system prompt to ask again with
+	from         int    // turn to ask again from
 	record       bool   // keep what the API answers
 	trace        string // "" off, "-" stderr, else a file
 	yes          bool
@@ -93,6 +95,8 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.StringVar(&o.trace, "trace", "", "")
 	f.Lookup("trace").NoOptDefVal = "-"
 	f.StringVar(&o.test, "test", "", "")
+	f.StringVar(&o.promptFile, "prompt", "", "")
+	f.IntVar(&o.from, "from", 0, "")
 	f.BoolVar(&o.record, "record", false, "")
 	f.BoolVarP(&o.goOn, "continue", "c", false, "")
 	f.StringVarP(&o.resume, "resume", "r", "", "")
@@ -222,6 +226,14 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return usagef(words.FlagNeeds, "--resume")
 	case f.Changed("test") && o.command != "replay":
 		return usagef(words.FlagTogether, "--test", "replay")
+	case f.Changed("prompt") && o.command != "replay":
+		return usagef(words.FlagTogether, "--prompt", "replay")
+	case f.Changed("from") && o.model == "" && o.promptFile == "":
+		return usagef(words.FlagTogether, "--from", "replay --model, replay --prompt")
+	case f.Changed("from") && o.from < 1:
+		return bad("--from", o.from, wholeNumbers)
+	case o.test != "" && (o.model != "" || o.promptFile != ""):
+		return usagef(words.FlagApart, "--test", "--model, --prompt")
 	case f.Changed("test") && o.test == "":
 		return usagef(words.FlagNeeds, "--test")
 	case o.record && o.command != "":

@@ -28,6 +28,9 @@ func (p *program) replay(ctx context.Context) error {
 	if p.opts.test != "" {
 		return p.writeTest(path, p.opts.test)
 	}
+	if p.opts.model != "" || p.opts.promptFile != "" {
+		return p.askAgain(ctx, path)
+	}
 	return p.again(ctx, path)
 }
 

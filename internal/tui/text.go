@@ -138,6 +138,9 @@ type Text struct {
 	ReplayStreams  string    // number of requests
 	ReplayDiffers  string    // session, the difference
 	ReplayNothing  string    // session
+	ReplayAsks     string    // the model
+	ReplayTable    [9]string // was, is; model, turns, replies, calls, cost, end, answer
+	ReplayNotRun   string    // calls, how many of them were not run
 	ReplayLeftOut  string    // what and why
 	SessionLabels  [5]string // folder, model, file, forked from, damage
 	SessionTurns   plural

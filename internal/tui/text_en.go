@@ -272,6 +272,9 @@ Exit code
 	ReplayStreams: "the pieces of the replies match the recording (requests: %d)",
 	ReplayDiffers: "session %s came out otherwise: %v",
 	ReplayNothing: "session %s has no turn that could be replayed",
+	ReplayAsks:    "asking %s: this sends requests, which are charged as usual; calls are answered from the log and not run",
+	ReplayTable:   [9]string{"original", "again", "model", "turns", "replies", "calls", "cost", "ended", "answer"},
+	ReplayNotRun:  "%d (%d not in the log, so not run)",
 	ReplayLeftOut: "left out: %s",
 	ReplayHelp: `oneloop replay ID        take a session again from its log, and say whether it
                          comes out the same. ID is its id, the beginning of
@@ -285,6 +288,14 @@ bytes of the API are read again, and the pieces of the replies compared too.
   --trace[=FILE]         show what happens, or write the events to FILE
   --test DIR             write a Go test of it into DIR: the log, and a file
                          that replays it, beside the tools of an agent of yours
+
+oneloop replay ID --model NAME | --prompt FILE [--from TURN]
+                         ask again, from a turn on (sessions show numbers them),
+                         another model or with the system prompt in FILE, and
+                         compare outcome, cost and steps. This needs a key and
+                         sends requests; --max-cost and --max-turns hold. A call
+                         that was made before gets its answer of the log, others
+                         are not run.
 
 Exit code: 0 it came out the same · 1 it did not, and the place is named ·
 2 usage · 3 the log cannot be read

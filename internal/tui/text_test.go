@@ -86,3 +86,11 @@ func TestHelpFitsAnOrdinaryTerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestAColumnIsAsWideAsItsWidestCellInAnyScript(t *testing.T) {
+	got := Table([][]string{{"", "原来", "x"}, {"模型", "a", "b"}, {"turns", "12345", "6"}, {"", "", ""}})
+	want := "       原来   x\n模型   a      b\nturns  12345  6\n\n"
+	if got != want {
+		t.Errorf("%q", got)
+	}
+}

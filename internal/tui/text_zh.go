@@ -264,6 +264,9 @@ var chinese = Text{
 	ReplayStreams:  "回复的各个片段与录制一致（%d 个请求）",
 	ReplayDiffers:  "会话 %s 的重放结果不同：%v",
 	ReplayNothing:  "会话 %s 里没有可以重放的轮次",
+	ReplayAsks:     "正在询问 %s：会发送请求，照常计费；调用的结果取自日志，不会执行",
+	ReplayTable:    [9]string{"原来", "这次", "模型", "轮次", "回复", "调用", "费用", "结束", "回答"},
+	ReplayNotRun:   "%d（其中 %d 次不在日志里，没有执行）",
 	ReplayLeftOut:  "没有重放：%s",
 	ReplayHelp: `oneloop replay ID        按日志把一个会话重放一遍，看结果是否相同。ID 是编号、
                          编号的开头或名称；也可以是文件
@@ -276,6 +279,13 @@ var chinese = Text{
   --trace[=文件]         显示过程，或把事件写入文件
   --test 目录            在目录里写一个 Go 测试：日志，和重放它的文件；可以
                          同时运行你自己的智能体的工具
+
+oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
+                         从某一轮起（sessions show 会给出编号）换一个模型，或
+                         换成文件里的系统提示词，重新询问，并比较结果、费用和
+                         步数。需要密钥，会发送请求；--max-cost 和 --max-turns
+                         有效。以前做过的调用用日志里的结果回答，其他调用不会
+                         执行。
 
 退出码：0 结果相同 · 1 结果不同，并指出位置 · 2 用法错误 · 3 日志无法读取
 `,

@@ -129,6 +129,32 @@ func cellsOf(s string) int {
 	return n
 }
 
+// Table is rows of cells in columns. What follows the last cell of a row is not
+// filled up.
+func Table(rows [][]string) string {
+	var wide []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(wide) {
+				wide = append(wide, 0)
+			}
+			wide[i] = max(wide[i], cellsOf(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += cell
+			if i < len(row)-1 {
+				line += strings.Repeat(" ", wide[i]-cellsOf(cell)+2)
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
 // Head is how a text begins, where it is only named.
 func Head(text string) string { return head(text, headCells) }
 
