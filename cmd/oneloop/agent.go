@@ -576,7 +576,7 @@ func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
 	settings, err := config.Load(ctx, config.Input{
 		Flags: config.Flags{
 			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox,
-			WebSearch: p.opts.search, AllowedTools: p.opts.allowed, AddDirs: dirs, Trust: p.opts.trust,
+			WebSearch: p.opts.search, Bell: p.opts.bell, AllowedTools: p.opts.allowed, AddDirs: dirs, Trust: p.opts.trust,
 		},
 		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)), Question: p.trustQuestion,
 	})

@@ -44,6 +44,9 @@ func TestTabCompletesCommandsAndPathsOfMentions(t *testing.T) {
 	}
 	c.types("\x04")
 	c.ends()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lacks(t, string(c.all), ".hidden")
 }
 
 func TestNoMentionIsCompletedInsideOfAWord(t *testing.T) {

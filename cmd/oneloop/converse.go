@@ -46,7 +46,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 	front, err = tui.Open(tui.Options{
 		In: p.stdin, Out: p.stdout, Err: p.stderr, Words: p.words, Env: p.variable,
 		History: p.historyFile(), LeaveOnBlank: p.profile(a.dir).leaveOn,
-		Standing: p.standing, BackTab: p.modes.next, Complete: c.complete,
+		Standing: p.standing, BackTab: p.modes.next, Complete: c.complete, Bell: p.settings.Bell,
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"oneloop/internal/config"
 	"oneloop/internal/tui"
 	"oneloop/workspace"
 )
@@ -40,6 +41,7 @@ type options struct {
 	mode         string
 	sandbox      string
 	search       string // "true" or "false"; empty: as the settings say
+	bell         string // "true", "false" or seconds; empty: as the settings say
 	allowed      string // rules
 	json         bool
 	trust        bool
@@ -90,6 +92,8 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.StringVar(&o.sandbox, "sandbox", "", "")
 	f.StringVar(&o.allowed, "allowed-tools", "", "")
 	search := f.Bool("web-search", false, "")
+	f.StringVar(&o.bell, "bell", "", "")
+	f.Lookup("bell").NoOptDefVal = "true"
 	f.BoolVar(&o.json, "json", false, "")
 	f.BoolVar(&o.trust, "trust", false, "")
 	f.StringVar(&o.trace, "trace", "", "")
@@ -123,6 +127,11 @@ func parse(args []string, words *tui.Text) (*options, error) {
 		return nil, err
 	}
 	return &o, nil
+}
+
+func rings(bell string) bool {
+	_, ok := config.ParseBell(bell)
+	return ok
 }
 
 // withoutID takes -r out of args where no id follows it.
@@ -214,6 +223,8 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return usagef(words.FlagTogether, "--json", "policy, doctor, sessions")
 	case f.Changed("sandbox") && !slices.Contains(sandboxes, o.sandbox):
 		return bad("--sandbox", o.sandbox, sandboxes...)
+	case f.Changed("bell") && !rings(o.bell):
+		return bad("--bell", o.bell, "--bell", "--bell=30", "--bell=false")
 	case f.Changed("max-turns") && o.maxTurns < 1:
 		return bad("--max-turns", o.maxTurns, wholeNumbers)
 	case f.Changed("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)):

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"oneloop"
 	"oneloop/internal/tui"
@@ -75,9 +76,13 @@ func (p *program) task(ctx context.Context) (err error) {
 		return err
 	}
 	var said answer
+	waits := time.Now()
 	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, traced.show, p.remind(a, traced.show))
 	p.leaveJobs(a)
 	still()
+	if ctx.Err() == nil && tui.Rings(p.stderr, p.settings.Bell, waits) {
+		io.WriteString(p.stderr, "\a") // where it fails nobody is there
+	}
 	if err == nil {
 		err = said.denied()
 	}

@@ -41,6 +41,7 @@ type Flags struct {
 	PermissionMode string
 	Sandbox        string
 	WebSearch      string   // "true" or "false"
+	Bell           string   // as [ParseBell] reads it
 	AllowedTools   string   // rules that allow, separated by commas
 	AddDirs        []string // further folders of the workspace
 	Trust          bool     // use what the folder brings along without a question, this once
@@ -56,9 +57,10 @@ type Settings struct {
 	Key        Secret        `json:"key"`                   // goes into x-api-key
 	Token      Secret        `json:"token"`                 // goes into authorization; at most one of the two is set
 	Mode       policy.Mode   `json:"permission_mode"`
-	Sandbox    string        `json:"sandbox"`    // "auto" or "none"
-	WebSearch  bool          `json:"web_search"` // the API may search the web by itself
-	Language   string        `json:"language"`   // "en" or "zh"
+	Sandbox    string        `json:"sandbox"`           // "auto" or "none"
+	WebSearch  bool          `json:"web_search"`        // the API may search the web by itself
+	Bell       time.Duration `json:"bell_ns,omitempty"` // how long somebody must have waited for it to ring; 0: it never does
+	Language   string        `json:"language"`          // "en" or "zh"
 	MaxRetries int           `json:"max_retries"`
 	RetryDelay time.Duration `json:"retry_delay_ns"` // the first wait
 
@@ -157,6 +159,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		l.addDirs,
 		l.rules,
 		l.search,
+		l.bell,
 		l.times,
 		l.language,
 	} {

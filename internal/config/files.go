@@ -59,6 +59,7 @@ var keys = map[string]struct{ userOnly bool }{
 	"permissions.defaultMode": {true},
 	"sandbox":                 {true},
 	searchKey:                 {true},
+	bellKey:                   {true},
 }
 
 // readOwn reads the user's settings.
@@ -218,6 +219,13 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 		if key == searchKey {
 			if text := string(raw); text != "true" && text != "false" {
 				return fmt.Errorf("%s:%d: %s must be true or false", f.path, lineOf(data, name), key)
+			}
+			f.values[key] = string(raw)
+			continue
+		}
+		if key == bellKey {
+			if _, ok := ParseBell(string(raw)); !ok {
+				return fmt.Errorf("%s:%d: %s must be true, false or a number of seconds", f.path, lineOf(data, name), key)
 			}
 			f.values[key] = string(raw)
 			continue

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"oneloop"
 )
@@ -39,6 +40,8 @@ type desk struct {
 	broken  error // a fault of the program, which ended the conversation
 	closed  bool
 
+	acted time.Time // when the person did something last, or a turn began
+
 	quit    chan struct{}
 	running sync.WaitGroup
 }
@@ -49,7 +52,7 @@ func (d *desk) set(o Options) (err error) {
 	if d.src, err = openSource(o.In); err != nil {
 		return fmt.Errorf("open the input: %w", err)
 	}
-	d.o, d.words, d.refresh = o, o.Words, func() {}
+	d.o, d.words, d.refresh, d.acted = o, o.Words, func() {}, time.Now()
 	d.gone, d.quit = make(chan struct{}), make(chan struct{})
 	d.asks, d.news = make(chan struct{}, 1), make(chan struct{}, 1)
 	return nil
@@ -172,16 +175,33 @@ func (d *desk) Turn(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.stop, d.warned = cancel, false
+	d.stop, d.warned, d.acted = cancel, false, time.Now()
 	if d.left {
 		cancel(oneloop.ErrInterrupted)
 	}
 	return ctx, func() {
 		d.mu.Lock()
 		d.stop, d.warned = nil, false
+		d.ring()
 		d.mu.Unlock()
 		cancel(nil)
 	}
+}
+
+// ring rings the bell for somebody who has waited long enough to look away. It
+// is called with mu held.
+func (d *desk) ring() {
+	if !d.left && Rings(d.o.Out, d.o.Bell, d.acted) {
+		io.WriteString(d.o.Out, bell) // where it fails nobody is there
+	}
+}
+
+const bell = "\a"
+
+// Rings reports whether the bell is to ring at f for somebody who wants it after
+// so long, and waits since then. It rings at a terminal only.
+func Rings(f *os.File, after time.Duration, since time.Time) bool {
+	return after > 0 && time.Since(since) >= after && IsTerminal(f)
 }
 
 // halt stops the turn; again, because of Ctrl-C, the person leaves.
@@ -190,6 +210,7 @@ func (d *desk) halt(k code) {
 		d.leave()
 		return
 	}
+	d.acted = time.Now()
 	d.render.note(yellow, d.words.Interrupting)
 	d.stop(oneloop.ErrInterrupted)
 	d.warned = k == keyInterrupt
@@ -259,6 +280,7 @@ func (d *desk) open() {
 	}
 	d.render.on.fresh()
 	d.render.section = sectionNote
+	d.ring()
 }
 
 // answer ends the question that is open or waits, if there is one.

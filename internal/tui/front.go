@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/term"
 
@@ -65,6 +66,9 @@ type Options struct {
 	Env          func(string) string
 	History      string // file that keeps prompts between runs; empty: none
 	LeaveOnBlank bool   // a blank line ends the conversation
+	// Bell rings the terminal's bell when a turn has ended or a question is
+	// shown, and the person has done nothing for so long; 0: it never rings.
+	Bell time.Duration
 	// Standing is shown above the line that is typed; empty: nothing is.
 	// BackTab is what Shift+Tab does, which may change that. Both are called
 	// with the front locked and must not call it. Nil: there is none.

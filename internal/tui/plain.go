@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"oneloop"
 )
@@ -73,6 +74,7 @@ func (p *Plain) line(line []byte) {
 	text := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\r"), "\uFFFD")
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.acted = time.Now()
 	if p.ask == nil {
 		p.sent = append(p.sent, text)
 		p.notify()

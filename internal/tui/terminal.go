@@ -262,6 +262,7 @@ func (t *Terminal) take(keys []key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.typed = time.Now()
+	t.acted = t.typed
 	burst := false
 	for i, k := range keys {
 		if t.ask != nil { // an answer is no paste

@@ -53,6 +53,8 @@ Flags
                          your rules decide which
   --web-search           the API may search the web by itself, which it
                          charges for
+  --bell[=SECONDS]       ring the terminal's bell when the agent is done or
+                         asks, after a wait of so many seconds (10)
   --trust                use what the folder brings along (settings, hooks,
                          .env, …) unasked
   --trace[=FILE]         show every request and reply, or write the events
