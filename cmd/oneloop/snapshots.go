@@ -258,6 +258,9 @@ func keptFiles(root *os.Root) (found []*keptDir) {
 			d := &keptDir{name: filepath.Join(folder, name)}
 			_, err := root.Lstat(filepath.Join(folder, id+".jsonl"))
 			d.gone = os.IsNotExist(err)
+			if info, err := root.Lstat(d.name); err == nil && len(entries(root, d.name)) == 0 {
+				d.changed = info.ModTime() // it is being made
+			}
 			for _, file := range entries(root, d.name) {
 				if info, err := root.Lstat(filepath.Join(d.name, file)); err == nil {
 					d.size += info.Size()

@@ -56,8 +56,14 @@ func TestCopiesOfFilesAreRemovedWithTheirSessionAndInTime(t *testing.T) {
 	if diff := cmp.Diff([]string{"gone.files", "new.files", "old.files"}, left()); diff != "" {
 		t.Errorf("after the session was removed (-want +got):\n%s", diff)
 	}
+	if err := os.Mkdir(filepath.Join(folder, "begun.files"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "begun.jsonl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tidyFiles(state, now)
-	if diff := cmp.Diff([]string{"new.files"}, left()); diff != "" {
+	if diff := cmp.Diff([]string{"begun.files", "new.files"}, left()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// Once a day is enough.
@@ -67,7 +73,7 @@ func TestCopiesOfFilesAreRemovedWithTheirSessionAndInTime(t *testing.T) {
 	tidyFiles(state, now.Add(time.Hour))
 	tidied := left()
 	tidyFiles(state, now.Add(filesEvery+time.Hour))
-	if diff := cmp.Diff([][]string{{"later.files", "new.files"}, {"new.files"}}, [][]string{tidied, left()}); diff != "" {
+	if diff := cmp.Diff([][]string{{"begun.files", "later.files", "new.files"}, {"begun.files", "new.files"}}, [][]string{tidied, left()}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
