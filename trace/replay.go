@@ -20,6 +20,8 @@ type ReplayOptions struct {
 	// Tools are run beside what the log says, if there are any: with each round
 	// of calls, and what they answer is compared with the answers of the log. The
 	// conversation goes on with those of the log. Their events are not heard.
+	// Calls that were denied are not run, and neither are those in which the turn
+	// was ended.
 	Tools oneloop.Tools
 	// Same says whether two answers to a call are to count as the same; nil:
 	// when they are, to the byte.
@@ -82,7 +84,7 @@ type OtherAnswer struct {
 //
 // The error is that of reading the log, or the cause of ctx. A difference is none.
 func Replay(ctx context.Context, path string, o ReplayOptions) (*Replayed, error) {
-	p := &player{o: o, out: &Replayed{}}
+	p := &player{o: o, out: &Replayed{}, denied: map[string]bool{}}
 	head, damage, err := session.Read(path, func(e session.Entry) error {
 		p.entries = append(p.entries, e)
 		return nil
@@ -144,7 +146,8 @@ type player struct {
 
 	telling bool // what the session tells is from the log
 	tape    *playback
-	paused  bool // the reply before was
+	paused  bool            // the reply before was
+	denied  map[string]bool // calls that were not run
 }
 
 var (
@@ -315,6 +318,9 @@ func (p *player) pass() {
 func (p *player) accept() {
 	e := p.entries[p.pos]
 	p.pos++
+	if e.Kind == string(oneloop.KindDenied) {
+		p.denied[callOf(e)] = true
+	}
 	if e.Kind == "compact" || e.Kind == string(oneloop.KindTurnStart) {
 		p.tape.before(e.N) // what was asked for a summary
 	}
@@ -378,6 +384,9 @@ func (p *player) Request(ctx context.Context) (*oneloop.Request, error) {
 		e := p.entries[i]
 		if e.Message != nil || e.Kind == string(oneloop.KindTurnEnd) {
 			break
+		}
+		if e.Kind == string(oneloop.KindDenied) {
+			p.denied[callOf(e)] = true
 		}
 		if e.Kind == "compact" || e.Kind == "redact" || e.Kind == "setup" {
 			to = i + 1

@@ -475,9 +475,18 @@ func TestRealToolsAreRunBesideTheLogAndTheirOtherAnswersAreTold(t *testing.T) {
 		ran++
 		return oneloop.TextResult("seen " + string(c.Input)), nil
 	}
+	box.Tools[3].Run = func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		t.Error("what was denied is run")
+		return nil, nil
+	}
 	r := replay(t, k.path, trace.ReplayOptions{Tools: box})
 	if r.Differs != nil || ran != 2 {
 		t.Fatalf("%v, ran %d", r.Differs, ran)
+	}
+	interrupted := sessions["interrupted in a reply, and in a call"](t)
+	interrupted.close()
+	if r := replay(t, interrupted.path, trace.ReplayOptions{Tools: box}); r.Differs != nil || ran != 2 || len(r.Answers) > 0 {
+		t.Errorf("%v, ran %d, %v", r.Differs, ran, r.Answers)
 	}
 	var others []string
 	for _, a := range r.Answers {

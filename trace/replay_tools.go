@@ -98,11 +98,32 @@ func (p *player) circle() bool {
 	return false
 }
 
+// cutShort reports whether the turn was ended in these calls, so that their
+// answers are not what they would have been.
+func (p *player) cutShort() bool {
+	results := false
+	for _, e := range p.entries[p.pos:p.end] {
+		switch {
+		case e.Kind == string(oneloop.KindTurnEnd):
+			return endOf(e).Error != ""
+		case e.Message != nil && results:
+			return false
+		case e.Message != nil:
+			results = true
+		}
+	}
+	return true
+}
+
 // beside runs the calls with real tools and notes which answers are others.
 func (p *player) beside(ctx context.Context, calls []*oneloop.ToolUse, logged *oneloop.Message) {
 	same := p.o.Same
 	if same == nil {
 		same = func(_ *oneloop.ToolUse, was, is *oneloop.ToolResult) bool { return sameBlock(was, is) }
+	}
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c *oneloop.ToolUse) bool { return p.denied[c.ID] })
+	if len(calls) == 0 || p.cutShort() {
+		return
 	}
 	live := p.o.Tools.Run(ctx, calls, func(oneloop.Event) {})
 	for _, c := range calls {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type SnapshotOptions struct {
 	// outside of the workspace, hidden from commands. It is made with the first
 	// change.
 	Dir string
+	// From is the folder that Dir tells of, where the workspace is a copy of it.
+	// Empty: the workspace.
+	From string
 	// At is the number of the prompt that is being worked on. Later prompts
 	// have greater ones.
 	At func() int64
@@ -266,7 +270,7 @@ func (s *Snapshots) load() error {
 	if s.store != nil || s.failed != nil {
 		return s.failed
 	}
-	root := strconv.QuoteToASCII(s.roots[0].dir)
+	root := strconv.QuoteToASCII(cmp.Or(s.opts.From, s.roots[0].dir))
 	here := false
 	s.store, s.failed = openStore(s.opts.Dir, func(l line) {
 		switch {

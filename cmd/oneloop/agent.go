@@ -229,6 +229,9 @@ func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 		Memory: p.memory(), Limits: p.limits(),
 		Show: []string{a.scratch}, // long outputs, and the link to this program
 	}
+	if p.offline {
+		opts.Dial = nil
+	}
 	if self, err := os.Executable(); err == nil {
 		opts.Show = append(opts.Show, self)
 	}
@@ -288,7 +291,7 @@ func (a *agent) prepare() {
 // next. Empty: nothing outlasts the run.
 func (p *program) cache(dir string) string {
 	home := p.memory()
-	if home == "" {
+	if home == "" || p.offline {
 		return ""
 	}
 	return filepath.Join(home, cacheName(dir))
@@ -390,6 +393,11 @@ func (a *agent) Close() error {
 // adapter speaks to the model's API. What it answers is recorded if that is
 // asked for.
 func (p *program) adapter(a *agent) (oneloop.Model, error) {
+	if p.offline {
+		return oneloop.ModelFunc(func(context.Context, *oneloop.Request, func(oneloop.Event)) (*oneloop.Message, error) {
+			return nil, errors.New("no model is asked in a replay")
+		}), nil
+	}
 	var client *http.Client
 	var rec *trace.Recorder
 	if p.opts.record {
@@ -569,6 +577,18 @@ func (p *program) noted(ask oneloop.Ask) oneloop.Ask {
 // load reads the settings. ask is for the one question, whether the folder is
 // trusted; nil means that nobody is there.
 func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
+	if err := p.loadSettings(ctx, dir, ask); err != nil || p.settings.HasCredential() {
+		return err
+	}
+	fmt.Fprint(p.stderr, p.words.NoKey)
+	for _, n := range p.settings.Notices {
+		fmt.Fprintf(p.stderr, "oneloop: %s\n", n)
+	}
+	return &silentError{exitConfig, "no API key is set"}
+}
+
+// loadSettings is load for those who need no key.
+func (p *program) loadSettings(ctx context.Context, dir string, ask oneloop.Ask) error {
 	dirs, err := p.addDirs()
 	if err != nil {
 		return err
@@ -585,12 +605,5 @@ func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
 	}
 	p.settings, p.words = settings, tui.Messages(settings.Language)
 	p.modes.begin(settings.Mode)
-	if !p.settings.HasCredential() {
-		fmt.Fprint(p.stderr, p.words.NoKey)
-		for _, n := range p.settings.Notices {
-			fmt.Fprintf(p.stderr, "oneloop: %s\n", n)
-		}
-		return &silentError{exitConfig, "no API key is set"}
-	}
 	return nil
 }

@@ -52,6 +52,7 @@ type options struct {
 	all          bool   // sessions of every folder
 	test         string // folder for a test that replays a session
 	promptFile   string // system prompt to ask again with
+	live         bool   // tools are run in a replay
 	from         int    // turn to ask again from
 	record       bool   // keep what the API answers
 	trace        string // "" off, "-" stderr, else a file
@@ -100,6 +101,7 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.Lookup("trace").NoOptDefVal = "-"
 	f.StringVar(&o.test, "test", "", "")
 	f.StringVar(&o.promptFile, "prompt", "", "")
+	f.BoolVar(&o.live, "live-tools", false, "")
 	f.IntVar(&o.from, "from", 0, "")
 	f.BoolVar(&o.record, "record", false, "")
 	f.BoolVarP(&o.goOn, "continue", "c", false, "")
@@ -237,6 +239,10 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return usagef(words.FlagNeeds, "--resume")
 	case f.Changed("test") && o.command != "replay":
 		return usagef(words.FlagTogether, "--test", "replay")
+	case o.live && o.command != "replay":
+		return usagef(words.FlagTogether, "--live-tools", "replay")
+	case o.live && (o.model != "" || o.promptFile != "" || o.test != ""):
+		return usagef(words.FlagApart, "--live-tools", "--model, --prompt, --test")
 	case f.Changed("prompt") && o.command != "replay":
 		return usagef(words.FlagTogether, "--prompt", "replay")
 	case f.Changed("from") && o.model == "" && o.promptFile == "":

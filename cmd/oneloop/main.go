@@ -41,6 +41,7 @@ type program struct {
 	before   []oneloop.Event // what happened before there was a trace
 	ask      oneloop.Ask     // nil: nobody is there
 	modes    modes
+	offline  bool // no model is asked, no host reached, nothing kept: tools of a replay
 	last     lastThings
 }
 

@@ -31,6 +31,9 @@ func (p *program) replay(ctx context.Context) error {
 	if p.opts.model != "" || p.opts.promptFile != "" {
 		return p.askAgain(ctx, path)
 	}
+	if p.opts.live {
+		return p.live(ctx, path)
+	}
 	return p.again(ctx, path)
 }
 

@@ -141,6 +141,14 @@ type Text struct {
 	ReplayAsks     string    // the model
 	ReplayTable    [9]string // was, is; model, turns, replies, calls, cost, end, answer
 	ReplayNotRun   string    // calls, how many of them were not run
+	ReplayBoxed    string
+	ReplayForeign  string // session
+	ReplayWhy      string
+	ReplayYes      string    // session
+	ReplayNow      string    // folder
+	ReplayThen     string    // folder, files brought back, files that could not be
+	ReplayCall     string    // turn, tool, input
+	ReplayOthers   string    // session, answers that are others, calls
 	ReplayLeftOut  string    // what and why
 	SessionLabels  [5]string // folder, model, file, forked from, damage
 	SessionTurns   plural

@@ -277,6 +277,14 @@ Exit code
 	ReplayAsks:    "asking %s: this sends requests, which are charged as usual; calls are answered from the log and not run",
 	ReplayTable:   [9]string{"original", "again", "model", "turns", "replies", "calls", "cost", "ended", "answer"},
 	ReplayNotRun:  "%d (%d not in the log, so not run)",
+	ReplayBoxed:   "--live-tools runs calls in a sandbox only, and the sandbox is off: leave out --sandbox none, or name one that works here (oneloop doctor)",
+	ReplayForeign: "Run the calls of session %s again?",
+	ReplayWhy:     "it was not made by you, here, in this folder; its commands run in the sandbox, without a network, on a copy of the folder",
+	ReplayYes:     "session %s was not made by you, here, in this folder, and its calls were not run: nobody said yes; --yes does",
+	ReplayNow:     "tools run on a copy of %s as it is now",
+	ReplayThen:    "tools run on a copy of %s as it was before the first prompt, as far as that is known: brought back %d, not brought back %d",
+	ReplayCall:    "turn %d, %s %s",
+	ReplayOthers:  "session %s: other answers than in the log: %d of %d calls",
 	ReplayLeftOut: "left out: %s",
 	ReplayHelp: `oneloop replay ID        take a session again from its log, and say whether it
                          comes out the same. ID is its id, the beginning of
@@ -290,6 +298,13 @@ bytes of the API are read again, and the pieces of the replies compared too.
   --trace[=FILE]         show what happens, or write the events to FILE
   --test DIR             write a Go test of it into DIR: the log, and a file
                          that replays it, beside the tools of an agent of yours
+
+oneloop replay ID --live-tools [--yes]
+                         run its Bash, Read, Write, Edit, Glob and Grep calls
+                         again, in the sandbox, without a network, on a copy of
+                         this folder, and show which answers are others now. A
+                         session that you did not make, here, is asked about
+                         first; --yes answers.
 
 oneloop replay ID --model NAME | --prompt FILE [--from TURN]
                          ask again, from a turn on (sessions show numbers them),

@@ -268,6 +268,14 @@ var chinese = Text{
 	ReplayAsks:     "正在询问 %s：会发送请求，照常计费；调用的结果取自日志，不会执行",
 	ReplayTable:    [9]string{"原来", "这次", "模型", "轮次", "回复", "调用", "费用", "结束", "回答"},
 	ReplayNotRun:   "%d（其中 %d 次不在日志里，没有执行）",
+	ReplayBoxed:    "--live-tools 只在沙箱里执行调用，而沙箱已关闭：去掉 --sandbox none，或指定一种这里可用的沙箱（oneloop doctor）",
+	ReplayForeign:  "要重新执行会话 %s 里的调用吗？",
+	ReplayWhy:      "这个会话不是你在这台机器上、这个目录里进行的；其中的命令会在沙箱里、没有网络、在目录的副本上执行",
+	ReplayYes:      "会话 %s 不是你在这台机器上、这个目录里进行的，没有得到同意，所以没有执行其中的调用；加 --yes 表示同意",
+	ReplayNow:      "工具在 %s 的副本上执行，内容是它现在的样子",
+	ReplayThen:     "工具在 %s 的副本上执行，内容尽可能恢复到第一个提示之前：恢复了 %d 项，未能恢复 %d 项",
+	ReplayCall:     "第 %d 轮，%s %s",
+	ReplayOthers:   "会话 %s：结果与日志不同的调用有 %d 个，共 %d 个",
 	ReplayLeftOut:  "没有重放：%s",
 	ReplayHelp: `oneloop replay ID        按日志把一个会话重放一遍，看结果是否相同。ID 是编号、
                          编号的开头或名称；也可以是文件
@@ -280,6 +288,12 @@ var chinese = Text{
   --trace[=文件]         显示过程，或把事件写入文件
   --test 目录            在目录里写一个 Go 测试：日志，和重放它的文件；可以
                          同时运行你自己的智能体的工具
+
+oneloop replay ID --live-tools [--yes]
+                         在沙箱里、没有网络、在这个目录的副本上，重新执行会话
+                         里的 Bash、Read、Write、Edit、Glob、Grep 调用，显示
+                         哪些结果变了。不是你在这里进行的会话会先询问；--yes
+                         表示同意。
 
 oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
                          从某一轮起（sessions show 会给出编号）换一个模型，或
