@@ -503,9 +503,6 @@ func (p *player) interrupt(m *oneloop.Message) {
 	}
 	cause := oneloop.ErrInterrupted
 	for _, e := range p.entries[p.pos:p.end] {
-		if e.Kind == string(oneloop.KindLimit) {
-			return // that did it
-		}
 		if e.Kind == string(oneloop.KindTurnEnd) {
 			cause = &failure{endOf(e).Error}
 		}

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,7 @@ type taken struct {
 	t      *testing.T
 	log    *session.Log
 	path   string
+	mu     sync.Mutex
 	events []oneloop.Event
 }
 
@@ -88,7 +90,11 @@ func (k *taken) say(ctx context.Context, text string) error {
 	return k.Turn(ctx, k.hear, words(text))
 }
 
-func (k *taken) hear(e oneloop.Event) { k.events = append(k.events, e) }
+func (k *taken) hear(e oneloop.Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.events = append(k.events, e)
+}
 
 func (k *taken) close() {
 	k.t.Helper()
@@ -214,6 +220,15 @@ var sessions = map[string]func(t *testing.T) *taken{
 			}
 		}, words("two"))
 		k.say(t.Context(), "three")
+		return k
+	},
+	"limits, in a reply and before one": func(t *testing.T) *taken {
+		limit := oneloop.Limited{What: "time", Limit: "1m", Used: "1m"}
+		err := &oneloop.LimitError{What: "turns", Limit: "2", Used: "2"}
+		k := keep(t, looptest.Reply{Events: []oneloop.Event{limit}, Message: &oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopInterrupted, Blocks: []oneloop.Block{words("I am")}}},
+			looptest.Answer(do("a", "Look")), looptest.Reply{Events: []oneloop.Event{oneloop.Limited{What: "turns", Limit: "2", Used: "2"}}, Err: err})
+		k.say(t.Context(), "one")
+		k.say(t.Context(), "two")
 		return k
 	},
 	"what was typed meanwhile, and hooks": func(t *testing.T) *taken {

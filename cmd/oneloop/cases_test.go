@@ -88,6 +88,9 @@ func newProduct(t *testing.T, replies ...script.Reply) *product {
 		"GORACE=atexit_sleep_ms=0", // the race detector would wait a second at each end
 	}}
 	t.Cleanup(func() {
+		if err := replayed(p.home()); err != nil {
+			t.Error(err)
+		}
 		for _, b := range server.Breaches() {
 			t.Errorf("the strict server refused: %v", b)
 		}

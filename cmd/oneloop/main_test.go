@@ -112,7 +112,7 @@ func setup(e *testscript.Env) error {
 	e.Setenv("ONELOOP_RETRY_DELAY", "20ms")
 	e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would wait a second at each end
 	e.Defer(func() {
-		if err := replayed(e.WorkDir); err != nil {
+		if err := replayed(filepath.Join(e.WorkDir, "home")); err != nil {
 			e.T().Log(err)
 			e.T().FailNow()
 		}
@@ -130,9 +130,9 @@ func setup(e *testscript.Env) error {
 	return nil
 }
 
-// replayed takes all sessions below dir again.
-func replayed(dir string) error {
-	logs, err := filepath.Glob(filepath.Join(dir, "home/.local/state/oneloop/sessions/*/*.jsonl"))
+// replayed takes all sessions of a home again.
+func replayed(home string) error {
+	logs, err := filepath.Glob(filepath.Join(home, ".local/state/oneloop/sessions/*/*.jsonl"))
 	if err != nil {
 		return err
 	}
