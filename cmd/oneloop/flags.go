@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -71,6 +70,29 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 // parse reads the command line without the program's name.
 func parse(args []string, words *tui.Text) (*options, error) {
 	var o options
+	f := flagSet(&o)
+	args, o.pick = withoutID(args)
+	if err := f.Parse(args); err != nil {
+		return nil, flagError(err, words)
+	}
+	f.Visit(func(g *pflag.Flag) { o.flags = append(o.flags, "--"+g.Name) })
+	if f.Changed("web-search") {
+		o.search = f.Lookup("web-search").Value.String()
+	}
+	if f.Changed("trace") && o.trace == "" {
+		return nil, usagef(words.FlagValue, "--trace", "", "--trace, --trace=FILE")
+	}
+	if err := o.read(f.Args(), f.ArgsLenAtDash(), words); err != nil {
+		return nil, err
+	}
+	if err := o.check(f, words); err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// flagSet are all flags, which set o.
+func flagSet(o *options) *pflag.FlagSet {
 	f := pflag.NewFlagSet("oneloop", pflag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
@@ -92,7 +114,7 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.StringVar(&o.mode, "permission-mode", "", "")
 	f.StringVar(&o.sandbox, "sandbox", "", "")
 	f.StringVar(&o.allowed, "allowed-tools", "", "")
-	search := f.Bool("web-search", false, "")
+	f.Bool("web-search", false, "")
 	f.StringVar(&o.bell, "bell", "", "")
 	f.Lookup("bell").NoOptDefVal = "true"
 	f.BoolVar(&o.json, "json", false, "")
@@ -111,24 +133,7 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	f.BoolVar(&o.yes, "yes", false, "")
 	f.BoolVarP(&o.help, "help", "h", false, "")
 	f.BoolVar(&o.version, "version", false, "")
-	args, o.pick = withoutID(args)
-	if err := f.Parse(args); err != nil {
-		return nil, flagError(err, words)
-	}
-	f.Visit(func(g *pflag.Flag) { o.flags = append(o.flags, "--"+g.Name) })
-	if f.Changed("web-search") {
-		o.search = strconv.FormatBool(*search)
-	}
-	if f.Changed("trace") && o.trace == "" {
-		return nil, usagef(words.FlagValue, "--trace", "", "--trace, --trace=FILE")
-	}
-	if err := o.read(f.Args(), f.ArgsLenAtDash(), words); err != nil {
-		return nil, err
-	}
-	if err := o.check(f, words); err != nil {
-		return nil, err
-	}
-	return &o, nil
+	return f
 }
 
 func rings(bell string) bool {
@@ -187,7 +192,7 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 	}
 	if dash != 0 && slices.Contains(reserved, words[0]) {
 		o.command, o.words = words[0], words[1:]
-		if len(words) > 1 && slices.Contains(alone, words[0]) && !slices.Equal(words, []string{"help", "replay"}) {
+		if bare(words[0]) && !takes(words[0], words[1:]) {
 			return usagef(text.ExtraWords, words[0], strings.Join(words, " "))
 		}
 		return nil

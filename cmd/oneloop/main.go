@@ -71,6 +71,8 @@ func run(args []string) int {
 		return p.end(p.sessions)
 	case opts.command == "fork":
 		return p.end(p.forkCommand)
+	case opts.command == "completion":
+		return p.end(p.completion)
 	case opts.command == "replay":
 		return p.end(p.replay, os.Interrupt)
 	case opts.command != "":

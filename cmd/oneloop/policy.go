@@ -23,6 +23,7 @@ func (p *program) policy(ctx context.Context) error {
 		sub, rest = p.opts.words[0], p.opts.words[1:]
 	}
 	switch {
+	case !takes("policy", p.opts.words):
 	case sub == "explain" && len(rest) > 0:
 		return p.explainCommand(ctx, strings.Join(rest, " "))
 	case sub == "lint" && len(rest) == 0:

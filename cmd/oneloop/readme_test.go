@@ -146,7 +146,7 @@ func TestEveryCommandOfTheReadmesWorks(t *testing.T) {
 			cmd := exec.Command("bash", "-c", "git init -q . && set -o pipefail && "+line)
 			cmd.Dir, cmd.Env = p.dir, p.env
 			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "ok") {
+			if err != nil || !strings.Contains(string(out), "ok") && !strings.HasPrefix(line, "eval ") {
 				t.Errorf("%s: %s: %v\n%s", name, line, err, out)
 			}
 			ran++

@@ -43,6 +43,7 @@ func (p *program) sessions(context.Context) error {
 	}
 	do, args := words[0], words[1:]
 	switch {
+	case !takes("sessions", words):
 	case do == "list" && len(args) == 0:
 		return p.listSessions(store, realPath(dir))
 	case do == "show" && len(args) == 1:

@@ -9,12 +9,51 @@ import (
 var reserved = []string{"demo", "version", "help", "completion", "sessions", "fork", "replay", "view", "doctor", "policy",
 	"models", "tasks", "team", "config", "mcp", "acp", "serve", "login", "update"}
 
-// alone are the commands that take no words after them.
-var alone = []string{"demo", "version", "help", "doctor"}
+// command is one of this version.
+type command struct {
+	name     string
+	words    []string // one of which may follow it
+	bare     bool     // nothing else may
+	sessions []string // of it and these: behind which a session is named
+	files    []string // and behind which a file is
+}
+
+// commandsHere are those of this version.
+var commandsHere = []command{
+	{name: "demo", bare: true},
+	{name: "version", bare: true},
+	{name: "help", words: []string{"replay"}, bare: true},
+	{name: "doctor", bare: true},
+	{name: "completion", words: shells},
+	{name: "policy", words: []string{"explain", "lint", "test"}, files: []string{"test"}},
+	{name: "sessions", words: []string{"list", "show", "rename", "rm", "export"}, sessions: []string{"show", "rename", "rm", "export"}},
+	{name: "fork", sessions: []string{"fork"}},
+	{name: "replay", sessions: []string{"replay"}},
+}
+
+// takes reports whether a command may stand before these words. The command
+// itself knows whether more must follow.
+func takes(name string, words []string) bool {
+	i := slices.IndexFunc(commandsHere, func(c command) bool { return c.name == name })
+	switch {
+	case i < 0 || len(words) == 0:
+		return true
+	case commandsHere[i].bare && len(words) > 1:
+		return false
+	case commandsHere[i].bare || len(commandsHere[i].words) > 0:
+		return slices.Contains(commandsHere[i].words, words[0])
+	}
+	return true
+}
+
+// bare reports whether nothing may follow a command but words of ours.
+func bare(name string) bool {
+	return slices.ContainsFunc(commandsHere, func(c command) bool { return c.name == name && c.bare })
+}
 
 // here are the reserved words that this version has.
 func here(word string) bool {
-	return slices.Contains(alone, word) || slices.Contains([]string{"policy", "sessions", "fork", "replay"}, word)
+	return slices.ContainsFunc(commandsHere, func(c command) bool { return c.name == word })
 }
 
 // nearWord returns the reserved word that word is a misspelling of, empty when

@@ -99,3 +99,6 @@ func (l *loader) fromFiles(key string) value {
 	}
 	return value{}
 }
+
+// Efforts are the names of the levels a model may be asked to work at.
+func Efforts() []string { return slices.Clone(efforts) }

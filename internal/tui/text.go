@@ -131,6 +131,7 @@ type Text struct {
 	Resumed        string // title, turns
 	ResumeHint     string // session
 	SessionsUsage  string
+	ShellUsage     string
 	ForkUsage      string
 	ReplayUsage    string
 	ReplayHelp     string    // the whole screen

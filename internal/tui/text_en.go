@@ -17,6 +17,8 @@ var english = Text{
   oneloop doctor [--json]
                          what is found here: credential, programs, settings, and
                          which sandbox works
+  oneloop completion SHELL
+                         a script that completes words in bash, zsh or fish
   oneloop version        version and platform
   oneloop help           this screen
 
@@ -267,6 +269,7 @@ Exit code
 	SessionInUse:  "session %s is open in another oneloop. Wait for its end, or go on with a copy of it: add --fork",
 	Resumed:       "going on with: %s (%s)",
 	ResumeHint:    "to go on with this conversation: oneloop -r %s",
+	ShellUsage:    "completion bash, completion zsh, or completion fish: a script for that shell, as in eval \"$(oneloop completion bash)\"",
 	SessionsUsage: "sessions [list [--all] [--json]], sessions show ID, sessions rename ID NAME, sessions rm ID ..., or sessions export ID [md|jsonl]",
 	ForkUsage:     "fork ID [TURN]; oneloop sessions show ID numbers the turns",
 	ReplayUsage:   "replay ID or FILE; oneloop help replay says more",

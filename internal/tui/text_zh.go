@@ -16,6 +16,8 @@ var chinese = Text{
   oneloop replay ID      按日志重放一个对话；见 oneloop help replay
   oneloop doctor [--json]
                          这里有什么：凭据、程序、设置，以及哪种沙箱可用
+  oneloop completion SHELL
+                         输出 bash、zsh 或 fish 的补全脚本
   oneloop version        版本和平台
   oneloop help           显示这一页
 
@@ -258,6 +260,7 @@ var chinese = Text{
 	SessionInUse:   "会话 %s 正被另一个 oneloop 使用。请等它结束，或加上 --fork 用它的副本继续",
 	Resumed:        "继续：%s（%s）",
 	ResumeHint:     "要继续这次对话：oneloop -r %s",
+	ShellUsage:     "completion bash、completion zsh 或 completion fish：该 shell 的补全脚本，例如 eval \"$(oneloop completion bash)\"",
 	SessionsUsage:  "sessions [list [--all] [--json]]、sessions show ID、sessions rename ID 名称、sessions rm ID ...，或 sessions export ID [md|jsonl]",
 	ForkUsage:      "fork ID [轮次]；oneloop sessions show ID 会给出各轮的编号",
 	ReplayUsage:    "replay ID 或文件；oneloop help replay 有说明",
