@@ -156,3 +156,23 @@ func TestWhatWasShownIsNotShownAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesOfAPersonsOwnCommandAreTheirs(t *testing.T) {
+	p := newProduct(t, script.Say(shell("t1", "echo agent >made")), say("one done"), script.Say(shell("t2", "echo agent >later")), say("two done"))
+	c := p.sit(wide, "TERM=xterm")
+	c.sees("Ctrl-D")
+	c.turns("the first prompt", "one done")
+	p.settled()
+	c.types("!echo mine >mine; echo made-$((40+2))\r")
+	c.sees("made-42")
+	c.turns("the second prompt", "two done")
+	c.types("/rewind\r")
+	c.sees("the second prompt", "the first prompt", "a number")
+	c.types("2\r")
+	c.sees("removed (2): later, made", "a number")
+	c.types("3\r")
+	c.sees("2 files are as they were")
+	p.holds("mine", "mine\n")
+	c.types("\x04")
+	c.ends()
+}
