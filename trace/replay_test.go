@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -481,13 +482,13 @@ func TestWhatIsLostOfALogIsLeftOutAndSaid(t *testing.T) {
 func TestRealToolsAreRunBesideTheLogAndTheirOtherAnswersAreTold(t *testing.T) {
 	k := sessions["calls side by side, and their failures"](t)
 	k.close()
-	ran := 0
+	var ran atomic.Int64 // they run side by side
 	box := kit()
 	box.Tools[0].Run = func(_ context.Context, c *oneloop.ToolUse, _ func(oneloop.Event)) (*oneloop.ToolResult, error) {
 		if c.ID == "b" {
 			return oneloop.TextResult("something else"), nil
 		}
-		ran++
+		ran.Add(1)
 		return oneloop.TextResult("seen " + string(c.Input)), nil
 	}
 	box.Tools[3].Run = func(context.Context, *oneloop.ToolUse, func(oneloop.Event)) (*oneloop.ToolResult, error) {
@@ -495,13 +496,13 @@ func TestRealToolsAreRunBesideTheLogAndTheirOtherAnswersAreTold(t *testing.T) {
 		return nil, nil
 	}
 	r := replay(t, k.path, trace.ReplayOptions{Tools: box})
-	if r.Differs != nil || ran != 2 {
-		t.Fatalf("%v, ran %d", r.Differs, ran)
+	if r.Differs != nil || ran.Load() != 2 {
+		t.Fatalf("%v, ran %d", r.Differs, ran.Load())
 	}
 	interrupted := sessions["interrupted in a reply, and in a call"](t)
 	interrupted.close()
-	if r := replay(t, interrupted.path, trace.ReplayOptions{Tools: box}); r.Differs != nil || ran != 2 || len(r.Answers) > 0 {
-		t.Errorf("%v, ran %d, %v", r.Differs, ran, r.Answers)
+	if r := replay(t, interrupted.path, trace.ReplayOptions{Tools: box}); r.Differs != nil || ran.Load() != 2 || len(r.Answers) > 0 {
+		t.Errorf("%v, ran %d, %v", r.Differs, ran.Load(), r.Answers)
 	}
 	var others []string
 	for _, a := range r.Answers {
