@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"oneloop"
 	"oneloop/looptest"
@@ -526,4 +529,63 @@ func TestAReplayEndsWithItsContext(t *testing.T) {
 func matches(t *testing.T, pattern, text string) bool {
 	t.Helper()
 	return regexp.MustCompile("(?s)" + pattern).MatchString(text)
+}
+
+// Whatever is done to a log, its replay ends and says something: that it is
+// no log, what is left out, where it differs, or that nothing does.
+func TestAReplayOfAnythingEnds(t *testing.T) {
+	var logs [][]string
+	for _, name := range slices.Sorted(maps.Keys(sessions)) {
+		if strings.Contains(name, "copy") {
+			continue // it is in two files
+		}
+		k := sessions[name](t)
+		k.close()
+		text, err := os.ReadFile(k.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs = append(logs, slices.Collect(strings.Lines(string(text))))
+	}
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	told := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		lines := slices.Clone(rapid.SampledFrom(logs).Draw(t, "log"))
+		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+			i, j := rapid.IntRange(0, len(lines)-1).Draw(t, "i"), rapid.IntRange(0, len(lines)-1).Draw(t, "j")
+			switch rapid.IntRange(0, 4).Draw(t, "change") {
+			case 0:
+				lines[i] = ""
+			case 1:
+				lines[i] = lines[j]
+			case 2: // what they say, in the other's place
+				a, b, _ := strings.Cut(lines[i], `,"t":`)
+				c, d, _ := strings.Cut(lines[j], `,"t":`)
+				lines[i], lines[j] = a+`,"t":`+d, c+`,"t":`+b
+			case 3:
+				at := rapid.IntRange(0, len(lines[i])).Draw(t, "at")
+				lines[i] = lines[i][:at] + rapid.SampledFrom([]string{"", "x", `"`, "{}", "1", "null", "\n"}).Draw(t, "with") + lines[i][min(len(lines[i]), at+1):]
+			case 4:
+				words := []string{"user", "assistant", "tool_use", "end_turn", "interrupted", "max_tokens", "inbox", "hook", "driver", "mend", "repetition", "limit", "message", "notice", `"a"`, `"b"`}
+				lines[i] = strings.Replace(lines[i], rapid.SampledFrom(words).Draw(t, "old"), rapid.SampledFrom(words).Draw(t, "new"), 1)
+			}
+		}
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := trace.Replay(context.Background(), path, trace.ReplayOptions{})
+		switch {
+		case err != nil:
+			told["no log"]++
+		case r.Differs != nil:
+			told["differs"]++
+		case len(r.LeftOut) > 0:
+			told["left out"]++
+		default:
+			told["the same"]++
+		}
+	})
+	if len(told) < 4 {
+		t.Errorf("%v", told)
+	}
 }

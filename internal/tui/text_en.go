@@ -318,7 +318,8 @@ oneloop replay ID --model NAME | --prompt FILE [--from TURN]
                          are not run.
 
 Exit code: 0 it came out the same · 1 it did not, and the place is named ·
-2 usage · 3 the log cannot be read
+2 usage · 3 the log cannot be read · 4 it is not your session, and nobody said
+yes
 `,
 	SessionLabels:  [5]string{"folder", "model", "file", "forked from", "damage"},
 	SessionTurns:   plural{"%d turn", "%d turns"},

@@ -70,14 +70,16 @@ func TestBothHelpScreensListTheSameFlags(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	if en, zh := list(english.Usage), list(chinese.Usage); en != zh {
-		t.Errorf("English:\n%s\nChinese:\n%s", en, zh)
+	for _, screens := range [][2]string{{english.Usage, chinese.Usage}, {english.ReplayHelp, chinese.ReplayHelp}} {
+		if en, zh := list(screens[0]), list(screens[1]); en != zh {
+			t.Errorf("English:\n%s\nChinese:\n%s", en, zh)
+		}
 	}
 }
 
 func TestHelpFitsAnOrdinaryTerminal(t *testing.T) {
 	for _, x := range []*Text{&english, &chinese} {
-		for _, screen := range []string{x.Usage, x.Help, x.DemoNext, x.NoKey} {
+		for _, screen := range []string{x.Usage, x.ReplayHelp, x.Help, x.DemoNext, x.NoKey} {
 			for l := range strings.SplitSeq(screen, "\n") {
 				if n := cellsOf(l); n > 80 {
 					t.Errorf("%d cells: %s", n, l)
