@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -152,4 +153,61 @@ func TestWhatCannotBeRecordedDisturbsNothing(t *testing.T) {
 	if notices != 1 {
 		t.Errorf("%d notices", notices)
 	}
+}
+
+// sender is a transport that answers with so many bytes.
+type sender int
+
+func (n sender) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", int(n)))), Request: req}, nil
+}
+
+func TestARecordingIsBounded(t *testing.T) {
+	k := keep(t)
+	k.Model = nil
+	stream := session.RecordingPath(k.path)
+	send := func(size int) (notices []string) {
+		rec := &trace.Recorder{Log: func() *session.Log { return k.log }, Base: sender(size)}
+		m := rec.Model(oneloop.ModelFunc(func(ctx context.Context, _ *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:1/", nil)
+			if err != nil {
+				return nil, err
+			}
+			resp, err := (&http.Client{Transport: rec}).Do(req)
+			if err != nil {
+				return nil, err
+			}
+			emit(oneloop.TextDelta{Text: "x"})
+			_, err = io.Copy(io.Discard, resp.Body)
+			return &oneloop.Message{Role: oneloop.Assistant}, err
+		}))
+		if _, err := m.Generate(t.Context(), &oneloop.Request{}, func(e oneloop.Event) {
+			if n, ok := e.(oneloop.Notice); ok {
+				notices = append(notices, n.Text)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return notices
+	}
+	size := func() int64 {
+		info, err := os.Stat(stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	if n := send(trace.RecordedReply + 1); len(n) > 0 || size() > 1000 {
+		t.Errorf("of a long answer %d bytes are kept, %q", size(), n)
+	}
+	if n := send(1000); len(n) > 0 || size() < 1000 {
+		t.Errorf("of another one %d bytes are kept, %q", size(), n)
+	}
+	if err := os.Truncate(stream, trace.RecordedFile); err != nil { // a hole, which takes no place
+		t.Fatal(err)
+	}
+	if n := send(1000); len(n) != 1 || !strings.Contains(n[0], "as large as it may be") || size() != trace.RecordedFile {
+		t.Errorf("the file has %d bytes, %q", size(), n)
+	}
+	k.close()
 }

@@ -209,7 +209,7 @@ func (p *player) take(ctx context.Context) {
 		p.differ(p.upcoming(), fmt.Sprintf("the end of the turn (%v)", err))
 	}
 	if p.broke {
-		p.out.LeftOut = append(p.out.LeftOut, fmt.Sprintf("turn %d breaks off at entry %d: the program was ended there", p.turn, p.entries[p.end-1].N))
+		p.out.LeftOut = append(p.out.LeftOut, fmt.Sprintf("turn %d breaks off at entry %d: the program was ended there, or is still at it", p.turn, p.entries[p.end-1].N))
 		p.skip()
 	}
 }

@@ -1,7 +1,11 @@
-// Package trace shows and keeps what an agent does. Each of its types is a
-// sink for events: [Lines] writes them as JSON, one a line; [Pretty] prints
-// what a reader wants to see of the loop; [StreamJSON] speaks the message
-// format that programs driving other command-line agents read.
+// Package trace shows and keeps what an agent does, and has it done again.
+//
+// [Replay] takes a session again from its log and compares; [Again] puts what was
+// said in it to another model; a [Recorder] keeps the bytes of the API.
+//
+// The others are sinks for events: [Lines] writes them as JSON, one a line;
+// [Pretty] prints what a reader wants to see of the loop; [StreamJSON] speaks the
+// message format that programs driving other command-line agents read.
 //
 // A sink is safe for concurrent use. It never changes an event and never
 // fails the agent: the first error of its writer is kept for Err, and nothing

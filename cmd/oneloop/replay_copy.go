@@ -17,8 +17,6 @@ const (
 	copyBytes = 2 << 30
 )
 
-var errCopyBound = fmt.Errorf("it holds more than %d files or %s, which is the most that is copied", copyFiles, megabytes(copyBytes))
-
 // copyFolder copies a folder with what git keeps in it, times and permissions
 // included. Links that lead to another place in the folder lead there in the
 // copy; pipes, sockets and devices, and what may not be read, are left out. So is
@@ -41,7 +39,7 @@ func copyFolder(ctx context.Context, from, to string) error {
 			return err
 		}
 		if files++; files > copyFiles || size > copyBytes {
-			return errCopyBound
+			return fmt.Errorf("it holds more than %d files or %s, which is the most that is copied", copyFiles, megabytes(copyBytes))
 		}
 		switch {
 		case d.IsDir():
