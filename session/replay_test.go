@@ -2,7 +2,9 @@ package session_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
+	"testing"
 
 	"oneloop/trace"
 )
@@ -34,4 +36,14 @@ func replays(t failer, paths ...string) (turns int) {
 		turns += r.Turns
 	}
 	return turns
+}
+
+func TestLogsOfEveryVersionAreReplayed(t *testing.T) {
+	logs, err := filepath.Glob("testdata/v*/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if turns := replays(t, logs...); turns < 10 {
+		t.Errorf("%d logs, %d turns", len(logs), turns)
+	}
 }

@@ -73,16 +73,18 @@ type OtherAnswer struct {
 
 // Replay takes the turns of the session whose log is at path again: through the
 // real loop and the session that drives it, with a model and tools that answer
-// from the log. It goes over no network and runs nothing but ReplayOptions.Tools. What came from
-// outside is fed back in its place: replies, answers of tools and of people,
-// what was typed meanwhile, what hooks added, failures, summaries. What the loop
-// makes of it is compared with the log: which messages come in which order,
-// how each call is answered, how each turn ends.
+// from the log. It goes over no network and runs nothing but
+// ReplayOptions.Tools. What came from outside is fed back in its place:
+// replies, answers of tools and of people, what was typed meanwhile, what hooks
+// added, failures, summaries. What the loop makes of it is compared with the
+// log: which messages come in which order, how each call is answered, how each
+// turn ends.
 //
-// What is not compared: times, counts of requests, pieces of streams, and what
-// the log does not keep.
+// What is not compared: times, counts of requests, pieces of streams that were
+// not recorded, and what the log does not keep.
 //
-// The error is that of reading the log, or the cause of ctx. A difference is none.
+// The error is that of reading the log, or the cause of ctx. A difference is
+// none.
 func Replay(ctx context.Context, path string, o ReplayOptions) (*Replayed, error) {
 	p := &player{o: o, out: &Replayed{}, denied: map[string]bool{}}
 	head, damage, err := session.Read(path, func(e session.Entry) error {
@@ -183,7 +185,7 @@ func (p *player) take(ctx context.Context) {
 		p.skip()
 		return
 	}
-	p.pos++
+	p.accept()
 	prompt := p.prompt()
 	if prompt == nil {
 		p.out.LeftOut = append(p.out.LeftOut, fmt.Sprintf("turn %d (entry %d) was not replayed: what was said is not in the log", p.turn, p.entries[from].N))
