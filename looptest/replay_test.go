@@ -21,13 +21,21 @@ func weather(sky string) *oneloop.Toolbox {
 	}}
 }
 
-// In your package this is the test: a session that went well stays one. Its
-// model is the log; your tools run beside it, and answer as they did.
-func TestTheRecordedSessionGoesAsItWent(t *testing.T) {
+// In your package this is func TestTheRecordedSessionGoesAsItWent: a session
+// that went well stays one. Its model is the log; your tools run beside it, and
+// answer as they did.
+func theRecordedSessionGoesAsItWent(t *testing.T) {
 	r := looptest.Replay(t, "testdata/weather.jsonl", trace.ReplayOptions{Tools: weather("sunny")})
 	if r.Turns != 1 || r.Replies != 2 || r.Calls != 1 {
 		t.Errorf("%+v", r)
 	}
+}
+
+func TestTheRecordedSessionGoesAsItWent(t *testing.T) { theRecordedSessionGoesAsItWent(t) }
+
+// A test of tools against a session that was kept.
+func ExampleReplay() {
+	_ = theRecordedSessionGoesAsItWent
 }
 
 // ledger is a test that is to fail.
