@@ -14,13 +14,12 @@ import (
 )
 
 // encoder renders the requests of one conversation. The JSON of its messages
-// is one run of bytes that only grows: parts of it that were handed out never
-// change. The content of the last message is left open in it, so that a
+// is one run of bytes that only grows. The content of the last message is left open in it, so that a
 // further message of the same role can join it.
 type encoder struct {
 	model string
 	head  head
-	run   []byte
+	run   run
 	open  oneloop.Role       // of the last message in run; empty: there is none
 	msgs  []*oneloop.Message // what run was made of
 	at    []place            // of each of msgs
@@ -70,8 +69,7 @@ func (e *encoder) cut(n int) {
 	old := *e
 	*e = encoder{model: old.model, head: old.head, ids: map[string]bool{}}
 	if n > 0 {
-		end := old.at[n-1].end
-		e.run = append(make([]byte, 0, end+end/4), old.run[:end]...)
+		e.run = old.run.upTo(old.at[n-1].end)
 		e.msgs = slices.Clone(old.msgs[:n])
 		e.at = slices.Clone(old.at[:n])
 	}
@@ -98,27 +96,32 @@ func (e *encoder) add(m *oneloop.Message) error {
 		if b == nil {
 			continue
 		}
+		if p.last < 0 {
+			e.run.next()
+		}
+		to := e.run.tail
 		switch {
 		case e.open == m.Role:
-			e.run = append(e.run, ',')
+			to = append(to, ',')
 		case e.open != "":
-			e.run = append(e.run, "]},"...)
+			to = append(to, "]},"...)
 			fallthrough
 		default:
-			e.run = append(e.run, `{"role":`...)
-			e.run = wire.AppendString(e.run, string(m.Role))
-			e.run = append(e.run, `,"content":[`...)
+			to = append(to, `{"role":`...)
+			to = wire.AppendString(to, string(m.Role))
+			to = append(to, `,"content":[`...)
 			e.open = m.Role
 		}
-		p.last = len(e.run)
+		e.run.tail = to
+		p.last = e.run.len()
 		if err := e.block(b); err != nil {
 			return fmt.Errorf("anthropic: encode block %d of %s message %d: %w", i, m.Role, len(e.msgs), err)
 		}
 		if takesMark(b) {
-			p.mark = len(e.run) - 1
+			p.mark = e.run.len() - 1
 		}
 	}
-	p.end = len(e.run)
+	p.end = e.run.len()
 	e.msgs = append(e.msgs, m)
 	e.at = append(e.at, p)
 	return nil
@@ -134,7 +137,7 @@ func (e *encoder) block(b oneloop.Block) error {
 	raw := b.RawJSON()
 	if raw == nil {
 		var err error
-		e.run, err = oneloop.AppendBlock(e.run, b)
+		e.run.tail, err = oneloop.AppendBlock(e.run.tail, b)
 		return err
 	}
 	v := wire.Parse(raw)
@@ -144,7 +147,7 @@ func (e *encoder) block(b oneloop.Block) error {
 	if hasMark(v) {
 		e.marks++
 	}
-	e.run = append(e.run, v...)
+	e.run.tail = append(e.run.tail, v...)
 	return nil
 }
 
@@ -192,23 +195,23 @@ func (e *encoder) body(params []byte, req *oneloop.Request) (oneloop.Parts, erro
 // messages appends the run with cache marks in it, and with the white space
 // cut off that may not stand at the end of a final assistant message.
 func (e *encoder) messages(parts oneloop.Parts, mark string) oneloop.Parts {
-	run, tail := e.run[:len(e.run):len(e.run)], []byte(nil)
+	end, tail := e.run.len(), []byte(nil)
 	if last := e.lastBlock(); e.open == oneloop.Assistant && last >= 0 {
-		if tail = trimmed(wire.Value(run[last:])); tail != nil {
-			run = run[:last:last]
+		if tail = trimmed(wire.Value(e.run.from(last))); tail != nil {
+			end = last
 		}
 	}
 	from := 0
 	splice := []byte(mark)
 	for _, at := range e.places(mark) {
-		if at < len(run) {
-			parts = append(parts, run[from:at:at], splice)
+		if at < end {
+			parts = append(e.run.parts(parts, from, at), splice)
 			from = at
 		} else if tail != nil {
 			tail = append(tail[:len(tail)-1:len(tail)-1], mark+"}"...)
 		}
 	}
-	if parts = append(parts, run[from:]); tail != nil {
+	if parts = e.run.parts(parts, from, end); tail != nil {
 		parts = append(parts, tail)
 	}
 	return parts
