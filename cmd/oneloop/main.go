@@ -43,6 +43,7 @@ type program struct {
 	modes    modes
 	offline  bool // no model is asked, no host reached, nothing kept: tools of a replay
 	last     lastThings
+	heap     heap
 }
 
 // run does what the command line says and returns the exit code.

@@ -105,6 +105,7 @@ func (p *program) hearing(a *agent, to ...func(oneloop.Event)) func(oneloop.Even
 		for _, hear := range to {
 			hear(e)
 		}
+		p.heap.hear(e)
 	}
 	a.hear.Store(&all)
 	return all

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+
+	"oneloop"
+)
+
+// headroom is how many bytes the heap may grow by, once more than that is in use,
+// before what is no longer needed is collected.
+const headroom = 2 << 20
+
+// heap holds down what a long conversation takes. As Go has it, as much again as
+// is needed may be used before anything is collected. What a conversation holds
+// is text, which costs next to nothing to look through, so that it can be
+// looked through more often. Who sets GOGC decides it.
+type heap struct {
+	messages int
+	percent  int // that was set last; 0: none was
+}
+
+// hear looks now and then how large it has become.
+func (h *heap) hear(e oneloop.Event) {
+	if _, ok := e.(oneloop.MessageAdded); !ok {
+		return
+	}
+	if h.messages++; h.messages%16 != 3 || os.Getenv("GOGC") != "" { // not before the first request
+		return
+	}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if percent := growth(live[0].Value.Uint64()); percent != h.percent && (h.percent > 0 || percent < 100) {
+		h.percent = percent
+		debug.SetGCPercent(percent)
+	}
+}
+
+// growth is by how many percent a heap may grow of which so many bytes are in
+// use.
+func growth(live uint64) int {
+	return int(min(100, max(10, headroom*100/max(live, 1))))
+}
