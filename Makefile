@@ -9,7 +9,7 @@ help:
 	@echo 'make test    every test, with the race detector; installs gcc and rg when root'
 	@echo 'make build   bin/oneloop'
 	@echo 'make soak    the long tests in full numbers'
-	@echo 'make bench   timings, as ratios against bench/floor and other programs; installs rg and bwrap when root'
+	@echo 'make bench   timings, as ratios against bench/floor and other programs; installs rg, bwrap and strace when root'
 	@echo 'make fuzz    every fuzz target for a while (FUZZTIME=30s each)'
 	@echo 'make readme  the generated parts of the READMEs'
 	@echo 'make lint    format, vet and module files; vet and build for macOS and Windows'
@@ -41,7 +41,7 @@ soak:
 
 bench: build
 	@.ci/need bash
-	@.ci/need rg bwrap || echo 'NOT MEASURED without these: the searches, the sandbox against another one'
+	@.ci/need rg bwrap strace || echo 'NOT MEASURED without these: the searches, the sandbox against another one, waits for the disk'
 	$(GO) run ./bench
 
 FUZZTIME ?= 30s

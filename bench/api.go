@@ -23,6 +23,9 @@ type script struct {
 	// Work fills the folder that is worked in; nil: it is empty.
 	Work func(dir string) error
 
+	// Env is what the environment has beside the usual.
+	Env []string
+
 	// Last is called when the request that will get the final text has been
 	// read, while the program waits for it.
 	Last func()

@@ -171,14 +171,14 @@ func TestTheFloorPlaysAScriptToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := filepath.Join(dir, "mark")
-	r, err := p.play(t.Context(), script{Turns: 3, Command: func(int) string { return "printf x >> " + mark }})
+	r, err := p.play(t.Context(), script{Turns: 3, Command: func(int) string { return "printf x >> $MARK" }, Env: []string{"MARK=" + mark}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(mark); err != nil || string(b) != "xxx" {
 		t.Errorf("the commands wrote %q (%v)", b, err)
 	}
-	if r.Start <= 0 || len(r.Gaps) != 3 || slices.Min(r.Gaps) <= 0 || r.Prompt == 0 {
+	if r.Start <= 0 || len(r.Gaps) != 3 || slices.Min(r.Gaps) <= 0 || r.Prompt == 0 || r.Wire <= r.Prompt {
 		t.Errorf("measured %+v", r)
 	}
 	if runtime.GOOS == "linux" && (r.Peak < 1e6 || r.Peak > 100e6) {

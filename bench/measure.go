@@ -76,6 +76,7 @@ var parts = []struct {
 	{"edit", (*bench).edit},
 	{"sandbox", (*bench).sandbox},
 	{"snapshots", (*bench).snapshots},
+	{"sessions", (*bench).sessions},
 }
 
 func names() (out []string) {

@@ -53,6 +53,7 @@ type run struct {
 	Gaps   []time.Duration // Gaps[k-1]: answer k written to request k+1 read
 	Peak   int64           // most memory the process itself held, bytes; 0 where that is not known
 	Prompt int             // bytes of system prompt and tools
+	Wire   int             // bytes of the last request
 }
 
 // play runs p against the script in a fresh home and a fresh folder, with
@@ -93,6 +94,7 @@ func (p program) play(ctx context.Context, s script) (run, error) {
 		return r, fmt.Errorf("run %s: %w\n%s", p.Name, err, tail(out.Name()))
 	}
 	r.Start, r.Prompt = visits[0].Read.Sub(begin), visits[0].Prompt
+	r.Wire = visits[len(visits)-1].Bytes
 	for i, v := range visits[1:] {
 		r.Gaps = append(r.Gaps, v.Read.Sub(visits[i].Answered))
 	}
@@ -121,6 +123,7 @@ func (p program) command(ctx context.Context, dir, url string, s script) (*exec.
 	cmd.Dir = work
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + filepath.Join(home, "tmp"), "PWD=" + work,
 		"SHELL=/bin/bash", "TERM=dumb", "LANG=C.UTF-8", "ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=none"}
+	cmd.Env = append(cmd.Env, s.Env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd, out, nil
 }
