@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"oneloop"
+	"oneloop/internal/tui"
 	"oneloop/workspace"
 )
 
@@ -18,6 +19,7 @@ import (
 const (
 	mostAttached  = 20      // files
 	attachedChars = 200_000 // characters, after which no further file is attached
+	missedTold    = 5       // files that cannot be, and are told with the reason
 )
 
 // mentionsSaid is where the person hears of files they named; nil: nowhere.
@@ -157,7 +159,7 @@ func (t *attachment) shown(path string) string {
 }
 
 func (t *attachment) miss(name, why string) {
-	t.missed = append(t.missed, fmt.Sprintf(t.words.AttachNot, name, why))
+	t.missed = append(t.missed, fmt.Sprintf(t.words.AttachNot, tui.Head(name), why))
 }
 
 // tell says what comes along and what does not.
@@ -165,6 +167,9 @@ func (t *attachment) tell() {
 	says := t.agent.says
 	if len(t.names) > 0 && says.attached != nil {
 		says.attached(fmt.Sprintf(t.words.Attached, strings.Join(t.names, ", ")))
+	}
+	if n := len(t.missed) - missedTold; n > 0 {
+		t.missed = append(t.missed[:missedTold], t.words.NotAttached(n))
 	}
 	if len(t.missed) > 0 && says.not != nil {
 		says.not(strings.Join(t.missed, "\n"))

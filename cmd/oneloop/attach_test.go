@@ -68,22 +68,27 @@ func TestWhatCannotBeAttachedIsSaidAndTheWordsGo(t *testing.T) {
 	p.puts("secret/key.txt", "the-secret")
 	p.puts("secret/deep/key.txt", "the-secret")
 	p.puts("data.bin", "\x00\x01\x02\x03")
-	for prompt, want := range map[string]string{
-		"read @src/gone.go":      "not attached: src/gone.go: there is no such file",
-		"read @secret/key.txt":   "not attached: secret/key.txt: reading it was denied",
-		"read @/etc/hostname.":   "not attached: /etc/hostname: it is outside",
-		"read @../up.txt":        "not attached: ../up.txt: it is outside",
-		"read @data.bin":         "not attached: data.bin: ",
-		"mail @alice and a@b.de": "",
+	prompt := "read @src/gone.go, @secret/key.txt (@/etc/hostname) @../up.txt and @data.bin. Mail @alice and a@b.de"
+	o := p.run(prompt)
+	if o.code != 0 || strings.Count(o.stderr, "attached") != 5 {
+		t.Errorf("%d, %s", o.code, o.stderr)
+	}
+	for _, want := range []string{
+		"src/gone.go: there is no such file", "secret/key.txt: reading it was denied", "/etc/hostname: it is outside", "../up.txt: it is outside", "data.bin: ",
 	} {
-		o := p.run(prompt)
-		if o.code != 0 || want == "" && strings.Contains(o.stderr, "attached") || !strings.Contains(o.stderr, want) {
-			t.Errorf("%s: %d, %s", prompt, o.code, o.stderr)
+		if !strings.Contains(o.stderr, "not attached: "+want) {
+			t.Errorf("%s is not said: %s", want, o.stderr)
 		}
-		m := p.server.Requests()[len(p.server.Requests())-1].Messages[0]
-		if len(m.Content) != 1 || m.Content[0].Text != prompt {
-			t.Errorf("%s: sent was %+v", prompt, m.Content)
-		}
+	}
+	if m := p.request(1).Messages[0]; len(m.Content) != 1 || m.Content[0].Text != prompt {
+		t.Errorf("sent was %+v", m.Content)
+	}
+	if o := p.run("@a/1 @a/2 @a/3 @a/4 @a/5 @a/6 @a/7 " + strings.Repeat("@b/"+strings.Repeat("x", 500), 1)); !strings.Contains(o.stderr, "a/5: there is") || !strings.Contains(o.stderr, "\n3 more are not attached") {
+		t.Errorf("many: %s", o.stderr)
+	}
+	p.puts(".env", "A=b\n")
+	if o := p.run("--permission-mode", "default", "read @.env"); o.code != exitDenied || !strings.Contains(o.stderr, "not attached: .env") {
+		t.Errorf(".env: %d, %s", o.code, o.stderr)
 	}
 	p.done("list @secret")
 	if m := p.server.Requests()[len(p.server.Requests())-1]; strings.Contains(string(m.Body), "key.txt") {

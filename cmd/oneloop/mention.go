@@ -13,24 +13,31 @@ type mention struct {
 	path  bool     // it looks like a path: that there is no such file is worth a word
 }
 
-// mostNames bounds how many files are looked for at one place.
-const mostNames = 40
+const (
+	mostNames    = 40  // files that are looked for at one place
+	mostMentions = 100 // places of one text, the same word counted once
+)
 
 // mentions finds the places that may name files. An @ inside of a word, as in
 // an address, begins none.
 func mentions(text string) (found []mention) {
-	before := ' '
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		i += n
-		if r == '@' && opens(before) {
-			if m, size := mentioned(text[i:]); len(m.names) > 0 {
-				found = append(found, m)
-				i += size
-				r = ' '
-			}
+	seen := map[string]bool{}
+	for i := 0; len(found) < mostMentions; {
+		at := strings.IndexByte(text[i:], '@')
+		if at < 0 {
+			break
 		}
-		before = r
+		at += i
+		before, n := utf8.DecodeLastRuneInString(text[i:at])
+		i = at + 1
+		if n > 0 && !opens(before) {
+			continue
+		}
+		m, size := mentioned(text[i:])
+		if i += size; len(m.names) > 0 && !seen[m.names[0]] {
+			seen[m.names[0]] = true
+			found = append(found, m)
+		}
 	}
 	return found
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -64,4 +66,22 @@ func TestMentionsAreBoundedAndPiecesOfTheText(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestALongTextIsLookedThroughWithinBounds(t *testing.T) {
+	long := strings.Repeat("@"+strings.Repeat("文a", 200)+" me@example.com @Override ", 200)
+	began := time.Now()
+	if n := len(mentions(long)); n != 2 {
+		t.Errorf("%d places", n)
+	}
+	var many strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&many, "@no/such/%d ", i)
+	}
+	if n := len(mentions(many.String())); n != mostMentions {
+		t.Errorf("%d places", n)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
 }

@@ -45,6 +45,19 @@ func TestACommandOfThePersonsOwnIsRunAndToldWithTheNextPrompt(t *testing.T) {
 	c.ends()
 }
 
+func TestACommandOfThePersonsOwnAtATerminalThatOnlyPrints(t *testing.T) {
+	p := newProduct(t, say("heard it"))
+	c := p.sit(usual, "TERM=dumb")
+	c.sees("Ctrl-D")
+	c.types("!echo made-$((40+2)); (exit 3)\n")
+	c.sees("made-42", "[exit code 3]")
+	c.types("well?\n")
+	c.sees("heard it")
+	contains(t, string(p.request(1).Body), "made-42")
+	c.types("exit\n")
+	c.ends()
+}
+
 func TestACommandOfThePersonsOwnIsStoppedWithAllItStarted(t *testing.T) {
 	p := newProduct(t, say("heard it"))
 	c := p.converse()

@@ -39,7 +39,6 @@ func among(t *testing.T, moment string, more ...script.Reply) *terminal {
 func TestCaseTerm07TheTerminalIsGivenBackInTheMiddleOfATurn(t *testing.T) {
 	for moment := range busy {
 		t.Run(moment, func(t *testing.T) {
-			t.Parallel()
 			for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 				c := among(t, moment)
 				c.signal(sig)
@@ -66,7 +65,6 @@ func TestCaseTerm07TheTerminalIsGivenBackInTheMiddleOfATurn(t *testing.T) {
 func TestCaseTerm07TheTerminalIsClosedInTheMiddleOfATurn(t *testing.T) {
 	for moment := range busy {
 		t.Run(moment, func(t *testing.T) {
-			t.Parallel()
 			c := among(t, moment)
 			c.pty.Close()
 			select {
@@ -83,7 +81,6 @@ func TestCaseTerm07TheTerminalIsClosedInTheMiddleOfATurn(t *testing.T) {
 }
 
 func TestCaseTerm07AQuestionOutlivesAStop(t *testing.T) {
-	t.Parallel()
 	c := among(t, "at a question", say("all done"))
 	raw := c.settings()
 	c.types("ye")

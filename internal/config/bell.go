@@ -12,7 +12,7 @@ const bellKey = "bell"
 const BellAfter = 10 * time.Second
 
 // ParseBell reads when the bell rings: true, false, or a number of seconds from
-// 1. Zero: it never does.
+// 0.1 to those of a day. Zero: it never does.
 func ParseBell(text string) (after time.Duration, ok bool) {
 	switch text {
 	case "true":
@@ -20,8 +20,11 @@ func ParseBell(text string) (after time.Duration, ok bool) {
 	case "false":
 		return 0, true
 	}
-	seconds, err := strconv.Atoi(text)
-	return time.Duration(seconds) * time.Second, err == nil && seconds >= 1 && seconds <= 24*60*60
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds >= 0.1 && seconds <= 24*60*60) {
+		return 0, false
+	}
+	return time.Duration(seconds * float64(time.Second)), true
 }
 
 // bell decides when the bell rings. Texts were looked at where they came in.

@@ -17,7 +17,8 @@ func TestTheBellRingsForThoseWhoAskForItOnly(t *testing.T) {
 		{"settings", `{"bell":true}`, ``, "", config.BellAfter, ""},
 		{"settings in seconds", `{"bell":30}`, ``, "", 30 * time.Second, ""},
 		{"flag over settings", `{"bell":30}`, ``, "false", 0, ""},
-		{"flag in seconds", ``, ``, "1", time.Second, ""},
+		{"flag in seconds", ``, ``, "1.5", 1500 * time.Millisecond, ""},
+		{"no number", ``, ``, "NaN", 0, ""}, // the command line refuses it
 		{"the folder", ``, `{"bell":true}`, "", 0, "bell"},
 	} {
 		w := newWorld(t, "ANTHROPIC_API_KEY=k")
@@ -38,7 +39,7 @@ func TestTheBellRingsForThoseWhoAskForItOnly(t *testing.T) {
 			t.Errorf("%s: %q", c.name, s.Notices)
 		}
 	}
-	for _, bad := range []string{`"yes"`, `0`, `-1`, `1.5`, `1e99`, `[]`} {
+	for _, bad := range []string{`"yes"`, `0`, `-1`, `0.01`, `1e99`, `[]`} {
 		w := newWorld(t, "ANTHROPIC_API_KEY=k")
 		w.user("settings.json", "{\n\"bell\":"+bad+"}")
 		w.fails(3, "settings.json:2: bell must be true, false or a number of seconds")

@@ -222,6 +222,7 @@ type Text struct {
 	AttachOutside string
 	AttachDenied  string
 	AttachMuch    string
+	AttachMore    plural // of files
 
 	// What is in force.
 	CommandsIn    string // what confines commands
@@ -344,6 +345,9 @@ func (x *Text) Turns(n int) string { return x.SessionTurns.of(n) }
 
 // Held says how many lines wait for the next prompt.
 func (x *Text) Held(n int) string { return x.QueueHeld.of(n) }
+
+// NotAttached says that so many further files are not attached.
+func (x *Text) NotAttached(n int) string { return x.AttachMore.of(n) }
 
 // InBackground says how many commands run in the background.
 func (x *Text) InBackground(n int) string { return x.Background.of(n) }

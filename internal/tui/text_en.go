@@ -388,6 +388,7 @@ yes
 	AttachMissing: "there is no such file; the text goes as it is",
 	AttachOutside: "it is outside of the folders that are worked in; --add-dir adds one",
 	AttachDenied:  "reading it was denied",
+	AttachMore:    plural{"%d more is not attached", "%d more are not attached"},
 	AttachMuch:    "enough is attached already; the model can read it",
 
 	HooksWait:     "hooks run at the end of the session; Ctrl-C ends the wait",

@@ -375,6 +375,7 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	AttachMissing: "没有这个文件，文字原样发送",
 	AttachOutside: "在工作目录之外，可用 --add-dir 加入",
 	AttachDenied:  "不允许读取",
+	AttachMore:    plural{"另有 %d 个未附上", "另有 %d 个未附上"},
 	AttachMuch:    "附上的内容已经够多，模型可以自行读取",
 
 	HooksWait:     "正在运行会话结束时的钩子；按 Ctrl-C 不再等待",
