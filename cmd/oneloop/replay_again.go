@@ -24,7 +24,9 @@ func (p *program) askAgain(ctx context.Context, path string) error {
 		if err != nil {
 			return usagef(p.words.BadFile, p.opts.promptFile, plain(err))
 		}
-		prompt = []oneloop.Block{&oneloop.Text{Text: strings.TrimSpace(string(text))}}
+		if words := strings.TrimSpace(string(text)); words != "" { // an empty one is none
+			prompt = []oneloop.Block{&oneloop.Text{Text: words}}
+		}
 	}
 	l, _, _, err := session.Look(path)
 	if err != nil {
@@ -40,9 +42,7 @@ func (p *program) askAgain(ctx context.Context, path string) error {
 	if err := p.load(ctx, dir, nil); err != nil {
 		return err
 	}
-	for _, n := range p.settings.Notices {
-		fmt.Fprintf(p.stderr, "oneloop: %s\n", tui.Visible(n))
-	}
+	p.sayNotices()
 	m, err := p.asker(budget.New(budget.Limits{Requests: p.opts.maxTurns, Cost: p.opts.maxCost}))
 	if err != nil {
 		return &codeError{exitConfig, err}
@@ -56,7 +56,7 @@ func (p *program) askAgain(ctx context.Context, path string) error {
 			if p.settings.Effort != "" {
 				s.Params.Effort = p.settings.Effort
 			}
-			if prompt != nil {
+			if p.opts.promptFile != "" {
 				s.System = prompt
 			}
 			return s
@@ -74,6 +74,13 @@ func (p *program) askAgain(ctx context.Context, path string) error {
 	}
 	_, err = fmt.Fprint(p.stdout, tui.Table(p.compared(c)))
 	return err
+}
+
+// sayNotices says what came up while the settings were read.
+func (p *program) sayNotices() {
+	for _, n := range p.settings.Notices {
+		fmt.Fprintf(p.stderr, "oneloop: %s\n", tui.Visible(n))
+	}
 }
 
 // asker is the model that is asked again, within limits of its own.

@@ -40,6 +40,7 @@ func (p *program) live(ctx context.Context, path string) (err error) {
 	if err := p.loadSettings(ctx, dir, nil); err != nil {
 		return err
 	}
+	p.sayNotices()
 	if p.settings.Sandbox == "none" {
 		return &codeError{exitConfig, errors.New(p.words.ReplayBoxed)}
 	}
