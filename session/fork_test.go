@@ -1,7 +1,10 @@
 package session_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"oneloop"
@@ -59,6 +62,45 @@ func TestAForkOfAForkMayBeginInWhatCameBefore(t *testing.T) {
 		last, _ := open(t, paths[i])
 		if got := said(last); !slices.Equal(got, want) {
 			t.Errorf("without the session it was forked from it begins with %q, not %q", got, want)
+		}
+	}
+}
+
+// TestAForkIsListedWithTheTurnsItBeginsWith has sessions of any length: what is
+// read of a long one is not all of it.
+func TestAForkIsListedWithTheTurnsItBeginsWith(t *testing.T) {
+	for _, size := range []int{1, 30_000} {
+		store := session.Store{Dir: t.TempDir()}
+		l := store.New(session.LogOptions{Head: session.Head{Dir: "/w"}})
+		m := oneloop.ModelFunc(func(context.Context, *oneloop.Request, func(oneloop.Event)) (*oneloop.Message, error) {
+			return says(oneloop.StopEndTurn, text(strings.Repeat("x", size))), nil
+		})
+		s := &session.Session{Model: m, Transcript: l}
+		for i := range 9 {
+			if _, err := send(t, t.Context(), s, text(fmt.Sprint("prompt ", i+1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.SetInfo(func(i *session.Info) { i.Name = "mine" })
+		prompts := l.Prompts()
+		l.Close()
+		for turns := range 9 {
+			made, err := session.Fork(l.Path(), prompts[turns].N-1, session.LogOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := store.List("/w")
+			if err != nil || len(list) != 2 {
+				t.Fatal(list, err)
+			}
+			for _, l := range list {
+				if l.Path == made && (l.Turns != turns || l.Name != "" || l.Title != "prompt 1") {
+					t.Errorf("of %d bytes a turn: forked behind turn %d it is listed as %+v", size, turns, l.Info)
+				}
+			}
+			if err := store.Remove(made); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

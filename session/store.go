@@ -242,7 +242,7 @@ func glance(path string) (l Listed) {
 		l.Info.Title = Title(v.prompts[0].Text)
 	}
 	if l.Size > glanceAt {
-		lastInfo(f, l.Size, &l.Info)
+		lastInfo(f, l.Size, 0, &l.Info)
 	}
 	return l
 }
@@ -250,8 +250,30 @@ func glance(path string) (l Listed) {
 // glanceAt is how much of a log is read at a time to list it, in bytes.
 const glanceAt = 64 << 10
 
-// lastInfo looks for the newest account of the session from the end backwards.
-func lastInfo(f *os.File, size int64, into *Info) {
+// infoAt is the account of the session as it was after an entry.
+func infoAt(path string, at int64) (i Info) {
+	f, err := os.Open(path)
+	if err != nil {
+		return i
+	}
+	defer f.Close()
+	stat, err := f.Stat()
+	if err != nil {
+		return i
+	}
+	scan(io.LimitReader(f, glanceAt), at, func(e entry) error {
+		if e.kind == kindInfo {
+			decoded(e.data, func(got Info) { i = got })
+		}
+		return nil
+	})
+	lastInfo(f, stat.Size(), at, &i)
+	return i
+}
+
+// lastInfo looks for the newest account of the session up to an entry (0: any)
+// from the end backwards. What a glance has read is left out.
+func lastInfo(f *os.File, size, upTo int64, into *Info) {
 	mark := []byte(`","k":"` + kindInfo + `","d":`)
 	var rest []byte // the beginning of what was read before, cut inside a line
 	for end := size; end > glanceAt; {
@@ -270,7 +292,7 @@ func lastInfo(f *os.File, size int64, into *Info) {
 				break // with the piece before
 			}
 			line, _, _ := bytes.Cut(piece[begin+1:], []byte("\n"))
-			if e, ok := parse(line); ok && e.kind == kindInfo && decoded(e.data, func(i Info) { *into = i }) == nil {
+			if e, ok := parse(line); ok && e.kind == kindInfo && (upTo == 0 || e.n <= upTo) && decoded(e.data, func(i Info) { *into = i }) == nil {
 				return
 			}
 		}
@@ -294,7 +316,8 @@ func Title(prompt string) string {
 
 // Fork makes a session that begins as the one at path, up to its entry at (0:
 // its newest), and returns the path of its log. The cost does not depend on
-// how long the session is: the new log names the old one.
+// how long the session is, but on how much is left out: the new log names the
+// old one.
 func Fork(path string, at int64, opts LogOptions) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("fork session %s: %w", idOf(path), err) }
 	newest, err := lastEntry(path)
@@ -325,6 +348,10 @@ func Fork(path string, at int64, opts LogOptions) (string, error) {
 	made := logPath(filepath.Dir(path), opts.ID)
 	l := NewLog(made, opts)
 	l.n, l.view.info = at, from.Info
+	if at < newest {
+		l.view.info = infoAt(logPath(filepath.Dir(path), opts.Parent.ID), at)
+		l.view.info.Title = from.Info.Title
+	}
 	l.view.info.Name = ""
 	if err := l.start(); err != nil {
 		return fail(err)
