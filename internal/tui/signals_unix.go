@@ -31,7 +31,7 @@ func Die(s os.Signal) {
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 	signal.Reset(n)
 	if n != syscall.SIGQUIT || defaultAction(n) {
-		if syscall.Kill(syscall.Getpid(), n) == nil {
+		if raise(n) == nil {
 			runtime.Gosched()
 			time.Sleep(time.Second) // the signal comes within microseconds
 		}
