@@ -524,12 +524,39 @@ func (p *player) answer(_ context.Context, _ oneloop.Question) (oneloop.Answer, 
 		if !is {
 			continue
 		}
-		if next := p.pos + i + 1; next < p.end && p.entries[next].Kind == string(oneloop.KindLimit) && !a.Answer.Allow && a.Answer.Reason != "" {
+		next := p.pos + i + 1
+		cause := p.stoppedAt(next)
+		if cause != nil {
+			p.stop(cause)
+		}
+		if limited := next < p.end && p.entries[next].Kind == string(oneloop.KindLimit); (limited || cause != nil) && !a.Answer.Allow && a.Answer.Reason != "" {
 			return a.Answer, &failure{a.Answer.Reason} // there was no answer, and that is why
 		}
 		return a.Answer, nil
 	}
 	return oneloop.Answer{}, errBroke
+}
+
+// stoppedAt is why the turn was ended at the question whose answer stands before
+// the entry at; nil: it was not. Of the results that follow then, nothing is said.
+func (p *player) stoppedAt(at int) error {
+	said := true
+	for _, e := range p.entries[at:p.end] {
+		switch {
+		case repetition(e):
+			return nil
+		case e.Kind == string(oneloop.KindTurnEnd):
+			if text := endOf(e).Error; text != "" && !said {
+				return &failure{text}
+			}
+			return nil
+		case e.Message != nil && (!said || speaks(e.Message)):
+			return nil
+		case e.Message != nil:
+			said = remarked(e.Message)
+		}
+	}
+	return nil
 }
 
 // atStop is what the log says kept the agent from ending its turn.

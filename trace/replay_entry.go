@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"oneloop"
@@ -94,6 +95,14 @@ func asksForLimit(e session.Entry) bool {
 func repetition(e session.Entry) bool {
 	l, ok := eventOf(e).(oneloop.Limited)
 	return ok && l.What == "repetition"
+}
+
+// remarked reports whether something was added to results that bring nothing new.
+func remarked(m *oneloop.Message) bool {
+	return slices.ContainsFunc(m.Blocks, func(b oneloop.Block) bool {
+		r, is := b.(*oneloop.ToolResult)
+		return is && session.Unremarked(r) != r
+	})
 }
 
 // callOf is the id of the call that an entry is about; empty: it is about none.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -278,6 +279,18 @@ var sessions = map[string]func(t *testing.T) *taken{
 		}}
 		k.say(t.Context(), "one")
 		k.say(t.Context(), "two")
+		return k
+	},
+	"round in circles, and stopped at the question": func(t *testing.T) *taken {
+		k := keep(t, circle(18)...)
+		for _, why := range []error{oneloop.ErrInterrupted, io.EOF, nil} {
+			ctx, stop := context.WithCancelCause(t.Context())
+			k.Repeats = session.Repeats{Tell: 3, End: 6, Ask: func(context.Context, oneloop.Question) (oneloop.Answer, error) {
+				stop(oneloop.ErrInterrupted)
+				return oneloop.Answer{}, why
+			}}
+			k.say(ctx, "one")
+		}
 		return k
 	},
 	"what an API refused, and a summary": func(t *testing.T) *taken {
