@@ -34,6 +34,7 @@ type fitting struct {
 	gauge gauge
 	most  atomic.Int64 // the API has refused more than that, in tokens as gauge counts; 0: it has not
 	held  int64        // how full it was when BeforeCompact said no
+	round int          // requests since the conversation was made shorter
 
 	mu    sync.Mutex
 	notes []note
@@ -115,6 +116,13 @@ func (t *turn) fit(ctx context.Context) (*oneloop.Request, error) {
 	size, _ := s.fitting.gauge.measure(req)
 	limit, full := s.limit(req), t.full
 	t.full = false
+	// A bound that is reached again at once is put to the test: the refusal it
+	// was learned from may have been wrong, or another model's.
+	s.fitting.round++
+	if most := s.fitting.most.Load(); most > 0 && most == limit && size > limit && s.fitting.round == 1 {
+		s.fitting.most.Store(0)
+		limit = s.limit(req)
+	}
 	if !full && (limit == 0 || size <= limit || s.fitting.held > 0 && size < s.fitting.held+limit/20) {
 		return req, nil
 	}
@@ -247,7 +255,7 @@ func (s *Session) shorten(ctx context.Context, emit func(oneloop.Event), req *on
 	if err := log.Compact(c); err != nil {
 		return fmt.Errorf("make the conversation shorter: %w", err)
 	}
-	s.fitting.held = 0
+	s.fitting.held, s.fitting.round = 0, 0
 	next, err := s.Transcript.Request(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
@@ -449,7 +457,7 @@ func (s *Session) learn(req *oneloop.Request, refusal error) (room int64) {
 	size, _ := s.fitting.gauge.measure(req)
 	text := whole(req)
 	used, most := stated(refusal)
-	if used == 0 { // all that is known is that this is too much
+	if used == 0 {           // all that is known is that this is too much
 		used, most, room = 10, 9, text/2
 	} else {
 		room = share(text, most*8/10, used)

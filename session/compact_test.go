@@ -573,3 +573,31 @@ func TestAConversationThatNeverFitsEndsAfterTwoTries(t *testing.T) {
 		}
 	}
 }
+
+// An API that was wrong once, or a gateway that counted something else, is not
+// believed for ever.
+func TestARefusalThatWasWrongCostsOneSummary(t *testing.T) {
+	for _, words := range []string{"prompt is too long: 250000 tokens > 200000 maximum", "context_length_exceeded"} {
+		w := &worker{}
+		s := working(t, w, strings.Repeat("ab c ", 200))
+		if _, err := send(t, t.Context(), s, text("a little")); err != nil {
+			t.Fatal(err)
+		}
+		wrong := false
+		w.refuse = func(*oneloop.Request) error {
+			if wrong {
+				return nil
+			}
+			wrong = true
+			return &oneloop.APIError{Class: oneloop.ErrContextOverflow, Status: 400, Message: words}
+		}
+		w.rounds = w.round + 20
+		kinds, err := send(t, t.Context(), s, text(task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(kinds, "compacted"); n > 2 {
+			t.Errorf("%s: the conversation was made shorter %d times: %s", words, n, kinds)
+		}
+	}
+}

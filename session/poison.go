@@ -24,6 +24,7 @@ type redactor interface {
 const (
 	repairsInARow = 3
 	longText      = 8 << 10 // bytes of a tool's text that may be left out where a request is too large
+	mostTexts     = 20      // of them; where more would have to go, a summary is the better way
 	reasonBytes   = 300     // of what an API said, in what the model is told
 )
 
@@ -81,7 +82,10 @@ func (p *poison) refused() {
 		p.flatten()
 	case p.err.At != nil && p.err.At.Block >= 0:
 		p.named(*p.err.At, about("extra inputs"))
-	case about("image", "document", "pdf", "media type", "media_type"):
+	}
+	// The block that is named can be another one, where an API or a gateway
+	// counts otherwise.
+	if !p.strip && len(p.list) == 0 && about("image", "document", "pdf", "media type", "media_type") {
 		p.media()
 	}
 }
@@ -299,8 +303,8 @@ func (p *poison) shrink() {
 	}), func(f found) bool { return f.Inner < 0 })
 	slices.SortStableFunc(texts, func(a, b found) int { return cmp.Compare(b.size, a.size) })
 	less := 0
-	for _, f := range append(list, texts...) {
-		if less >= whole/4 {
+	for i, f := range append(list, texts...) {
+		if less >= whole/4 || i == len(list)+mostTexts {
 			break
 		}
 		less += f.size

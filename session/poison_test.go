@@ -90,7 +90,10 @@ func image(data string) *oneloop.Media {
 }
 
 func TestAnImageThatIsRefusedCostsOneMoreRequest(t *testing.T) {
-	for name, where := range map[string]string{"named": "messages.2.content.0.tool_result.content.1.image.source.base64.data: ", "unnamed": ""} {
+	for name, where := range map[string]string{
+		"named": "messages.2.content.0.tool_result.content.1.image.source.base64.data: ", "unnamed": "",
+		"another block is named": "messages.0.content.1.image.source.base64: ",
+	} {
 		t.Run(name, func(t *testing.T) {
 			server := picky(t, func(r script.Request) *script.Reply {
 				if strings.Contains(string(r.Body), `"YmFk"`) { // bad
@@ -203,6 +206,30 @@ func TestARequestThatIsTooLargeIsMadeSmaller(t *testing.T) {
 	}
 	if sent := string(server.Requests()[3].Body); strings.Contains(sent, "b2xkb2xk") || !strings.Contains(sent, "new new") {
 		t.Errorf("the old image was not left out, or more than that: %d bytes", len(sent))
+	}
+}
+
+// A conversation that is too large for what is small in it is summed up. What
+// tools said is not left out in a hundred places.
+func TestARequestOfManyTextsThatIsTooLargeIsSummedUp(t *testing.T) {
+	w := &worker{rounds: 100}
+	s := working(t, w, strings.Repeat("new ", 3000))
+	if _, err := send(t, t.Context(), s, text("grow")); err != nil {
+		t.Fatal(err)
+	}
+	w.refuse = func(req *oneloop.Request) error {
+		if len(spoken(req)) > 600_000 {
+			return &oneloop.APIError{Class: oneloop.ErrTooLarge, Status: 413, Message: "too large"}
+		}
+		return nil
+	}
+	kinds, err := send(t, t.Context(), s, text("more"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := spoken(w.requests[len(w.requests)-1])
+	if !strings.Contains(kinds, "compacted") || strings.Contains(last, "no longer sent") {
+		t.Errorf("%s; the last request says\n%.2000s", kinds, last)
 	}
 }
 
