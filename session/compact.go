@@ -457,7 +457,7 @@ func (s *Session) learn(req *oneloop.Request, refusal error) (room int64) {
 	size, _ := s.fitting.gauge.measure(req)
 	text := whole(req)
 	used, most := stated(refusal)
-	if used == 0 {           // all that is known is that this is too much
+	if used == 0 { // all that is known is that this is too much
 		used, most, room = 10, 9, text/2
 	} else {
 		room = share(text, most*8/10, used)
