@@ -133,6 +133,26 @@ func TestAReplyThatIsNotTheRecordedOneIsTold(t *testing.T) {
 	}
 }
 
+// The adapter makes ids where there are none, or the same twice: others at each
+// reading.
+func TestAReplyWhoseCallsHadNoIdsOfTheirOwnIsTheRecordedOne(t *testing.T) {
+	k := record(t,
+		script.Reply{Blocks: []script.Block{script.Tool("a", "Look", `{"of":"a"}`), script.Tool("a", "Look", `{"of":"b"}`), script.Tool("", "Look", `{"of":"c"}`)}},
+		script.Reply{Blocks: []script.Block{script.Tool("a", "Look", `{"of":"d"}`)}},
+		script.Reply{Blocks: []script.Block{script.Text("done")}})
+	if err := k.say(t.Context(), "look"); err != nil {
+		t.Fatal(err)
+	}
+	k.close()
+	if r := replay(t, k.path, trace.ReplayOptions{Adapter: recorded}); r.Differs != nil || r.Recorded != 3 || r.Calls != 4 {
+		t.Fatalf("%v, %d requests, %d calls", r.Differs, r.Recorded, r.Calls)
+	}
+	change(t, k.path, swap("message", 2, `"of":"c"`, `"of":"x"`))
+	if r := replay(t, k.path, trace.ReplayOptions{Adapter: recorded}); r.Differs == nil || !matches(t, `came what is recorded: `, r.Differs.Error()) {
+		t.Errorf("a call that was changed: %v", r.Differs)
+	}
+}
+
 func TestWhatCannotBeRecordedDisturbsNothing(t *testing.T) {
 	k := record(t, script.Reply{Repeat: true, Blocks: []script.Block{script.Text("one")}})
 	if err := os.Mkdir(session.RecordingPath(k.path), 0o700); err != nil {
