@@ -2,8 +2,8 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 
 	"oneloop"
 )
@@ -26,12 +26,16 @@ func (h *heap) hear(e oneloop.Event) {
 	if _, ok := e.(oneloop.MessageAdded); !ok {
 		return
 	}
-	if h.messages++; h.messages%16 != 3 || os.Getenv("GOGC") != "" { // not before the first request
+	if h.messages++; h.messages%64 != 63 || os.Getenv("GOGC") != "" {
 		return
 	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	if percent := growth(live[0].Value.Uint64()); percent != h.percent && (h.percent > 0 || percent < 100) {
+	if h.percent == 0 {
+		h.percent = 100
+	}
+	var m runtime.MemStats // runtime/metrics would take 0.3 MB at the start of every run
+	runtime.ReadMemStats(&m)
+	live := m.NextGC * 100 / uint64(100+h.percent) // as the last collection found it
+	if percent := growth(live); percent != h.percent {
 		h.percent = percent
 		debug.SetGCPercent(percent)
 	}

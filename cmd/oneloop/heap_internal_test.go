@@ -20,7 +20,7 @@ func TestALargeHeapIsCollectedSooner(t *testing.T) {
 	large := make([]byte, 100*headroom)
 	runtime.GC()
 	var h heap
-	for range 3 {
+	for range 63 {
 		h.hear(oneloop.TextDelta{})
 		h.hear(oneloop.MessageAdded{})
 	}

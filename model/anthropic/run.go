@@ -23,7 +23,7 @@ func (r *run) next() {
 	if len(r.tail) < pieceSize {
 		return
 	}
-	r.full = append(r.full, slices.Clip(r.tail))
+	r.full = append(r.full, slices.Clone(r.tail)) // without the room behind it
 	r.size += len(r.tail)
 	r.tail = make([]byte, 0, pieceSize+pieceSize/8)
 }
