@@ -22,12 +22,12 @@ func (c *conversation) resume(ctx context.Context, ref string) {
 	var err error
 	if ref != "" {
 		if l, err = store.Find(realPath(c.agent.dir), ref); err != nil {
-			err = usagef(c.words.NoSession, err)
+			err = c.noSession(ref, err)
 		} else if l.Dir != realPath(c.agent.dir) {
 			err = usagef(c.words.OtherFolder, l.ID, l.Dir)
 		}
 	} else {
-		l, err = c.choose(ctx, *store, c.agent.dir, c.front.Ask)
+		l, err = c.choose(ctx, *store, c.agent.dir, c.agent.id, c.front.Ask)
 	}
 	if err == nil && l.Path != "" && l.ID != c.agent.id {
 		err = c.goTo(ctx, l.Path)
@@ -44,6 +44,9 @@ func (c *conversation) fork(ctx context.Context) {
 	if err := log.Kept(); err != nil || path == "" || len(log.Prompts()) == 0 {
 		if err == nil {
 			err = errors.New(c.words.NothingKept)
+			if path != "" {
+				err = errors.New(c.words.NotSaid)
+			}
 		}
 		c.front.Say(fmt.Sprintf(c.words.ErrorLine, c.explain(err)))
 		return
@@ -85,6 +88,10 @@ func (c *conversation) goTo(ctx context.Context, path string) error {
 // rename gives the conversation a name.
 func (c *conversation) rename(name string) {
 	name = strings.Join(strings.Fields(name), " ")
+	if name == "" {
+		c.front.Say(c.words.RenameHow)
+		return
+	}
 	c.agent.log.Load().SetInfo(func(i *session.Info) { i.Name = name })
 	c.front.Say(fmt.Sprintf(c.words.Renamed, name))
 }

@@ -140,6 +140,9 @@ func (c *conversation) run(ctx context.Context) error {
 		switch {
 		case word == "q" || word == "exit":
 			return nil
+		case word == "!":
+			c.front.Say(c.words.OwnHow)
+			continue
 		}
 		if name, args, ok := slash(line); ok {
 			c.command(ctx, name, args)

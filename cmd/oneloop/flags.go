@@ -240,7 +240,7 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return bad("--series", o.series, "s01")
 	case o.series != "" && f.Changed("tools"):
 		return usagef(words.FlagApart, "--series", "--tools")
-	case o.pick && (f.Changed("resume") || o.given && o.command == ""):
+	case f.Changed("resume") && o.resume == "", o.pick && (f.Changed("resume") || o.given && o.command == ""):
 		return usagef(words.FlagNeeds, "--resume")
 	case f.Changed("test") && o.command != "replay":
 		return usagef(words.FlagTogether, "--test", "replay")

@@ -42,6 +42,8 @@ func (c *conversation) meanwhile(ctx context.Context, line string) {
 	_, mine := own(line)
 	word := strings.TrimSpace(line)
 	switch {
+	case word == "!":
+		c.front.Say(c.words.OwnHow)
 	case command && slices.Contains([]string{"/queue", "/help", "/cost", "/mode"}, name):
 		c.command(ctx, name, args)
 	case command, mine, word == "q", word == "exit", len(c.waits.later) > 0:

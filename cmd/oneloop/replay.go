@@ -52,7 +52,7 @@ func (p *program) sessionFile(ref string) (string, error) {
 	}
 	l, err := store.Find(realPath(dir), ref)
 	if err != nil {
-		return "", usagef(p.words.NoSession, err)
+		return "", p.noSession(ref, err)
 	}
 	return l.Path, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/internal/tui"
 	"oneloop/session"
 )
 
@@ -107,8 +108,10 @@ func (p *program) resumed(ctx context.Context, dir string) (path, work string, e
 	}
 	var l session.Listed
 	switch {
+	case p.opts.pick && !tui.IsTerminal(p.stdin):
+		return "", "", usagef(p.words.FlagNeeds, "--resume")
 	case p.opts.pick:
-		if l, err = p.choose(ctx, store, dir, p.askTrust()); err != nil {
+		if l, err = p.choose(ctx, store, dir, "", p.askTrust()); err != nil {
 			return "", "", err
 		}
 		if l.Path == "" { // none of them: a new one
@@ -116,7 +119,7 @@ func (p *program) resumed(ctx context.Context, dir string) (path, work string, e
 		}
 	case p.opts.resume != "":
 		if l, err = store.Find(realPath(dir), p.opts.resume); err != nil {
-			return "", "", usagef(p.words.NoSession, err)
+			return "", "", p.noSession(p.opts.resume, err)
 		}
 	default:
 		switch l, err = store.Newest(realPath(dir)); {
@@ -140,6 +143,14 @@ func (p *program) resumed(ctx context.Context, dir string) (path, work string, e
 	return l.Path, dir, nil
 }
 
+// noSession is err, which [session.Store.Find] had for ref, for the user.
+func (p *program) noSession(ref string, err error) error {
+	if errors.Is(err, session.ErrNoSession) {
+		return usagef(p.words.NoSuchSession, ref)
+	}
+	return usagef(p.words.NoSession, err)
+}
+
 // inUse is err with what can be done about a session that is open elsewhere.
 func (p *program) inUse(err error, path string) error {
 	if errors.Is(err, session.ErrInUse) {
@@ -151,13 +162,14 @@ func (p *program) inUse(err error, path string) error {
 // shownSessions is how many sessions the user chooses from.
 const shownSessions = 20
 
-// choose has the user say which session of the folder is meant; none is an
-// answer too.
-func (p *program) choose(ctx context.Context, store session.Store, dir string, ask oneloop.Ask) (l session.Listed, err error) {
+// choose has the user say which session of the folder is meant, of those that
+// are not but; none is an answer too.
+func (p *program) choose(ctx context.Context, store session.Store, dir, but string, ask oneloop.Ask) (l session.Listed, err error) {
 	list, err := store.List(realPath(dir))
 	if err != nil {
 		return l, &codeError{exitConfig, err}
 	}
+	list = slices.DeleteFunc(list, func(l session.Listed) bool { return l.ID == but })
 	if len(list) == 0 {
 		return l, usagef(p.words.NoSessionHere, dir)
 	}
@@ -176,7 +188,7 @@ func (p *program) choose(ctx context.Context, store session.Store, dir string, a
 	}
 	if ref := strings.TrimSpace(a.Text); ref != "" {
 		if l, err = store.Find(realPath(dir), ref); err != nil {
-			return l, usagef(p.words.NoSession, err)
+			return l, p.noSession(ref, err)
 		}
 	}
 	return l, nil

@@ -91,7 +91,7 @@ func (p *program) sessions(context.Context) error {
 func (p *program) withSession(store session.Store, dir, ref string, do func(session.Listed) error) error {
 	l, err := store.Find(realPath(dir), ref)
 	if err != nil {
-		return usagef(p.words.NoSession, err)
+		return p.noSession(ref, err)
 	}
 	if err := do(l); err != nil {
 		if _, ok := errors.AsType[*codeError](err); ok {

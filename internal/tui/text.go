@@ -108,6 +108,7 @@ type Text struct {
 	Background   plural // of commands
 	NoCost       string
 	Shortened    string // tokens before, tokens after
+	SummedUp     string // the same, where that made it no shorter
 
 	NothingShorter string
 	WindowUsed     string // tokens in it, tokens of it, percent
@@ -126,6 +127,10 @@ type Text struct {
 	LogDamaged     string // session, the damage
 	NothingKept    string
 	NoSession      string // error
+	NoSuchSession  string // what was given
+	NotSaid        string // nothing was said in the conversation
+	RenameHow      string
+	OwnHow         string
 	NoSessionHere  string // folder
 	SessionInUse   string // session
 	Resumed        string // title, turns
@@ -398,6 +403,9 @@ func (x *Text) Boundary(b oneloop.Boundary) string {
 
 // compacted says that a conversation was made shorter.
 func (x *Text) compacted(e oneloop.Compacted) string {
+	if e.After >= e.Before {
+		return fmt.Sprintf(x.SummedUp, count(e.Before), count(e.After))
+	}
 	return fmt.Sprintf(x.Shortened, count(e.Before), count(e.After))
 }
 
