@@ -54,6 +54,9 @@ type Log struct {
 	bad    error          // why something is not written
 	told   error          // what Trouble was told
 
+	timer    *time.Timer // writes what is collected of the output of calls
+	flushing bool        // it will
+
 	dir string // of the file, where its parents are
 	now func() time.Time
 }
@@ -383,6 +386,10 @@ func (l *Log) Close() error {
 	}
 	if !l.said {
 		return l.file.remove()
+	}
+	if l.flushing {
+		l.timer.Stop()
+		l.flushAll()
 	}
 	if l.bad != nil || len(l.file.wait) > 0 {
 		l.bad = l.file.add(nil)

@@ -41,7 +41,7 @@ func (v *view) answer(c *oneloop.ToolUse) *oneloop.ToolResult {
 		text = fmt.Sprintf("Interrupted; outcome unknown: the conversation broke off while this call ran, which began at %s. It may have done all of its work, a part of it, or nothing: look before you do it again.",
 			r.since.UTC().Format(time.RFC3339))
 		if out := strings.TrimSpace(r.text); out != "" {
-			text += "\nIts output until then:\n" + out
+			text += "\nIts output until then, of which the last second may be missing:\n" + out
 			if r.more {
 				text += "\n[more followed that was not kept]"
 			}

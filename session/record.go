@@ -53,16 +53,15 @@ func (l *Log) sync() {
 // Bounds of what is kept of the output of a call that must not run twice. It
 // is for the case that the process ends before the call does.
 const (
-	outputKept  = 16 << 10 // bytes of a call
-	outputPiece = 1 << 10  // bytes that are collected, unless time goes by
-	outputPause = time.Second
+	outputKept  = 16 << 10    // bytes of a call
+	outputPiece = 1 << 10     // bytes that are collected
+	outputPause = time.Second // that they are collected at most
 )
 
 // collected is output of a call that is not written yet.
 type collected struct {
-	text  strings.Builder
-	since time.Time
-	kept  int
+	text strings.Builder
+	kept int
 }
 
 // Event keeps those events that a conversation cannot be told without: what
@@ -116,7 +115,8 @@ func (l *Log) event(e oneloop.Event) {
 	l.tell()
 }
 
-// output keeps what a call prints that must not run twice, in large pieces.
+// output keeps what a call prints that must not run twice, in large pieces, or
+// in what came within outputPause.
 func (l *Log) output(o oneloop.ToolOutput) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,21 +124,55 @@ func (l *Log) output(o oneloop.ToolOutput) {
 	if r == nil || r.more || l.file == nil {
 		return
 	}
-	if r.pending.text.Len() == 0 {
-		r.pending.since = l.now()
-	}
 	p := &r.pending
 	p.text.WriteString(o.Text[:min(len(o.Text), outputKept)])
-	if p.text.Len() < outputPiece && l.now().Sub(p.since) < outputPause && p.kept > 0 {
+	if p.text.Len() < outputPiece && p.kept > 0 {
+		l.flushSoon()
 		return
 	}
+	l.flush(o.ID, r)
+}
+
+// flushSoon has what is collected written though nothing follows it: one timer
+// for all calls, which does not run when nothing is collected.
+func (l *Log) flushSoon() {
+	switch {
+	case l.flushing:
+		return
+	case l.timer == nil:
+		l.timer = time.AfterFunc(outputPause, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.flushing {
+				l.flushAll()
+			}
+		})
+	default:
+		l.timer.Reset(outputPause)
+	}
+	l.flushing = true
+}
+
+// flushAll writes all that is collected.
+func (l *Log) flushAll() {
+	l.flushing = false
+	for id, r := range l.view.running {
+		if r.pending.text.Len() > 0 {
+			l.flush(id, r)
+		}
+	}
+}
+
+// flush writes what is collected of a call.
+func (l *Log) flush(id string, r *running) {
+	p := &r.pending
 	text := p.text.String()
 	p.text.Reset()
 	if p.kept+len(text) > outputKept {
 		text, r.more = text[:max(0, outputKept-p.kept)], true
 	}
 	p.kept += len(text)
-	l.put(kindOutput, printed{Call: o.ID, Text: text, More: r.more})
+	l.put(kindOutput, printed{Call: id, Text: text, More: r.more})
 }
 
 // Errors of changes to a conversation.
