@@ -75,7 +75,11 @@ func (c *conversation) pick(ctx context.Context, q oneloop.Question) (int, error
 	if err != nil {
 		return -1, err
 	}
-	return slices.IndexFunc(q.Choices, func(o oneloop.Choice) bool { return slices.Contains(a.Chosen, o.Label) }), nil
+	i := slices.IndexFunc(q.Choices, func(o oneloop.Choice) bool { return slices.Contains(a.Chosen, o.Label) })
+	if text := strings.TrimSpace(a.Text); i < 0 && text != "" { // perhaps it was for the model
+		c.front.Say(fmt.Sprintf(c.words.NoChoice, text))
+	}
+	return i, nil
 }
 
 // planned is what going back would do to files; nil when they cannot.

@@ -76,6 +76,10 @@ func TestConversationAndFilesGoBackToAPrompt(t *testing.T) {
 	p.writes("both", "user again\n")
 	c.types("/rewind\r")
 	c.sees("Go back to before which prompt?", "the second prompt", "the first prompt", "a number")
+	c.types("a third prompt\r")
+	c.sees(`"a third prompt" is none of the choices`)
+	c.types("/rewind\r")
+	c.sees("Go back to before which prompt?", "the second prompt", "the first prompt", "a number")
 	c.types("2\r")
 	c.sees("Back to before: the first prompt", "brought back (2): a, theirs", "made again (1): gone", "removed (3): gone2, made, written",
 		"also changed by you or somebody else, asked about next (1): both", "conversation and files", "only the files", "a number")

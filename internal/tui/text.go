@@ -168,6 +168,7 @@ type Text struct {
 
 	// Going back.
 	RewindNone     string
+	NoChoice       string // what was typed
 	RewindPick     string
 	RewindTitle    string    // the prompt
 	RewindActs     [3]string // brought back, made again, removed; number, files

@@ -338,6 +338,7 @@ yes
 	Renamed:        "the conversation is called %q",
 
 	RewindNone:     "nothing was said yet that could be gone back to",
+	NoChoice:       "%q is none of the choices: nothing was done, and the model does not get it",
 	RewindPick:     "Go back to before which prompt?",
 	RewindTitle:    "Back to before: %s",
 	RewindActs:     [3]string{"brought back (%d): %s", "made again (%d): %s", "removed (%d): %s"},

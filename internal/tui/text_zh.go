@@ -325,6 +325,7 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	Renamed:        "对话名称：%q",
 
 	RewindNone:     "还没有说过话，没有地方可以退回",
+	NoChoice:       "%q 不在选项之中：什么都没有做，模型也不会收到它",
 	RewindPick:     "退回到哪一条输入之前？",
 	RewindTitle:    "退回到这一条之前：%s",
 	RewindActs:     [3]string{"恢复原样（%d 个）：%s", "重新建立（%d 个）：%s", "删除（%d 个）：%s"},
