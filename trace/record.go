@@ -210,9 +210,6 @@ func (b *recorded) Read(p []byte) (int, error) {
 // not written to its end is passed over.
 func readRecording(path string) ([]exchange, error) {
 	f, err := os.Open(session.RecordingPath(path))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,10 +127,31 @@ func TestAReplyThatIsNotTheRecordedOneIsTold(t *testing.T) {
 	if r.Differs == nil || !matches(t, `turn 1, entry \d+: expected the pieces .*half of that.*, came the pieces .*half of it`, r.Differs.Error()) {
 		t.Errorf("%v", r.Differs)
 	}
-	// A recording that is not whole is no reason to tell of anything else.
-	os.WriteFile(stream, text[:len(text)/2], 0o600)
-	if r = replay(t, k.path, trace.ReplayOptions{Adapter: recorded}); r.Differs != nil {
-		t.Errorf("%v", r.Differs)
+}
+
+func TestWhatARecordingLacksIsSaid(t *testing.T) {
+	k := recordedSession(t)
+	stream := session.RecordingPath(k.path)
+	text, err := os.ReadFile(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(strings.Lines(string(text)))
+	without := func(i int) string { return strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "") }
+	for _, c := range []struct{ what, left, want string }{
+		{"half of it", string(text[:len(text)/2]), `lacks requests.*: those for the entries \d+`},
+		{"nothing", "", `lacks requests.*: those for the entries \d+, \d+, \d+`},
+		{"all but the first reply", without(0), `lacks requests.*: those for the entries \d+$`},
+		{"all but a try", without(1), `lacks requests.*: those for the entries \d+$`},
+		{"all but the last", without(len(lines) - 1), `lacks requests.*: those for the entries \d+$`},
+	} {
+		if err := os.WriteFile(stream, []byte(c.left), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := replay(t, k.path, trace.ReplayOptions{Adapter: recorded})
+		if r.Differs != nil || len(r.LeftOut) != 1 || !matches(t, c.want, r.LeftOut[0]) {
+			t.Errorf("%s is left: %v %q", c.what, r.Differs, r.LeftOut)
+		}
 	}
 }
 

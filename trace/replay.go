@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 
 	"oneloop"
@@ -111,6 +112,7 @@ func Replay(ctx context.Context, path string, o ReplayOptions) (*Replayed, error
 		}
 		p.between()
 	}
+	p.unrecorded()
 	p.out.Model = p.fold.Setup().Model
 	return p.out, context.Cause(ctx)
 }
@@ -121,7 +123,10 @@ func (p *player) load(path string) error {
 		return nil
 	}
 	list, err := readRecording(path)
-	if err != nil || len(list) == 0 {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	p.tape = &playback{list: list}

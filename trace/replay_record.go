@@ -21,6 +21,7 @@ type playback struct {
 	list  []exchange // what is not played yet
 	now   *exchange
 	stop  context.CancelCauseFunc // of the request that is played
+	none  []int64                 // replies of the log before which a request is not in it
 	model oneloop.Model           // over this transport
 }
 
@@ -92,8 +93,12 @@ func (p *player) stream(ctx context.Context, req *oneloop.Request, emit func(one
 		p.tape.model = m
 	}
 	p.paused = false
+	tries := p.tries()
 	for first := true; ; first = false {
 		x, more := p.tape.next(e.N)
+		if tries--; !more && tries >= 0 {
+			p.tape.none = append(p.tape.none, e.N)
+		}
 		if !more {
 			return p.wrong()
 		}
@@ -104,6 +109,39 @@ func (p *player) stream(ctx context.Context, req *oneloop.Request, emit func(one
 			return p.wrong()
 		}
 	}
+}
+
+// tries is how many requests the log knows of that were sent for what it has
+// next, at least: the reply, and what was tried before it.
+func (p *player) tries() (n int) {
+	for _, e := range p.entries[p.pos:p.end] {
+		switch {
+		case e.Message != nil && e.Message.Role == oneloop.Assistant:
+			return n + 1
+		case e.Message != nil, e.Kind == string(oneloop.KindTurnEnd):
+			return n
+		case e.Kind == string(oneloop.KindRetry):
+			n++
+		}
+	}
+	return n
+}
+
+// unrecorded says what the recording lacks.
+func (p *player) unrecorded() {
+	if p.tape == nil || len(p.tape.none) == 0 {
+		return
+	}
+	const most = 8
+	var names []string
+	for _, n := range p.tape.none {
+		names = append(names, fmt.Sprint(n))
+	}
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	p.out.LeftOut = append(p.out.LeftOut, "the recording lacks requests, so what came of them was taken as the log has it: those for the entries "+text)
 }
 
 // until tells what the log has up to the next event of a kind, if there is one
