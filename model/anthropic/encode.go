@@ -147,7 +147,7 @@ func (e *encoder) block(b oneloop.Block) error {
 	if hasMark(v) {
 		e.marks++
 	}
-	e.run.tail = append(e.run.tail, v...)
+	e.run.share(v)
 	return nil
 }
 

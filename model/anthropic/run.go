@@ -15,17 +15,38 @@ type run struct {
 // begun.
 const pieceSize = 256 << 10
 
+// shareSize is how long a text is at least, in bytes, that is not copied.
+const shareSize = 2 << 10
+
 func (r *run) len() int { return r.size + len(r.tail) }
 
 // next begins another piece if the last one is full. What is appended until it
-// is called again lies in one piece.
+// is called again lies in one piece, but for what is shared.
 func (r *run) next() {
-	if len(r.tail) < pieceSize {
+	if len(r.tail) >= pieceSize {
+		r.end()
+		r.tail = make([]byte, 0, pieceSize+pieceSize/8)
+	}
+}
+
+// end ends the last piece.
+func (r *run) end() {
+	if len(r.tail) > 0 {
+		r.full = append(r.full, slices.Clone(r.tail)) // without the room behind it
+		r.size += len(r.tail)
+		r.tail = nil
+	}
+}
+
+// share appends a text that never changes. A long one is not copied.
+func (r *run) share(text []byte) {
+	if len(text) < shareSize {
+		r.tail = append(r.tail, text...)
 		return
 	}
-	r.full = append(r.full, slices.Clone(r.tail)) // without the room behind it
-	r.size += len(r.tail)
-	r.tail = make([]byte, 0, pieceSize+pieceSize/8)
+	r.end()
+	r.full = append(r.full, slices.Clip(text))
+	r.size += len(text)
 }
 
 // parts appends what is between two places.

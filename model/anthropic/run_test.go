@@ -25,6 +25,15 @@ func TestALongConversationIsSentWhole(t *testing.T) {
 			if len(msgs)%2 == 1 {
 				m = oneloop.NewMessage(oneloop.Assistant, &oneloop.Text{Text: fmt.Sprint("first ", said)}, &oneloop.Text{Text: fmt.Sprint("answer ", said, long)})
 			}
+			if said%3 == 0 { // as it is read from a log
+				raw, err := oneloop.AppendBlock(nil, m.Blocks[len(m.Blocks)-1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m.Blocks[len(m.Blocks)-1], err = oneloop.DecodeBlock(raw); err != nil {
+					t.Fatal(err)
+				}
+			}
 			msgs = append(msgs, m)
 		}
 	}
