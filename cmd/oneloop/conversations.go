@@ -64,7 +64,7 @@ func (c *conversation) fork(ctx context.Context) {
 
 // goTo ends this conversation and goes on with another one.
 func (c *conversation) goTo(ctx context.Context, path string) error {
-	log, damage, err := session.OpenLog(path, c.logOptions(c.agent, spec{dir: c.agent.dir}))
+	log, damage, err := c.openLog(path, c.logOptions(c.agent, spec{dir: c.agent.dir}))
 	if err != nil {
 		return c.inUse(err, path)
 	}

@@ -26,19 +26,32 @@ func (h *heap) hear(e oneloop.Event) {
 	if _, ok := e.(oneloop.MessageAdded); !ok {
 		return
 	}
-	if h.messages++; h.messages%64 != 63 || os.Getenv("GOGC") != "" {
+	if h.messages++; h.messages%64 != 63 {
 		return
-	}
-	if h.percent == 0 {
-		h.percent = 100
 	}
 	var m runtime.MemStats // runtime/metrics would take 0.3 MB at the start of every run
 	runtime.ReadMemStats(&m)
-	live := m.NextGC * 100 / uint64(100+h.percent) // as the last collection found it
-	if percent := growth(live); percent != h.percent {
-		h.percent = percent
-		debug.SetGCPercent(percent)
+	percent := h.percent
+	if percent == 0 {
+		percent = 100
 	}
+	h.set(m.NextGC * 100 / uint64(100+percent)) // as the last collection found it
+}
+
+// expect prepares for so many bytes that will be in use at once.
+func (h *heap) expect(live int64) {
+	if live > headroom {
+		h.set(uint64(live))
+	}
+}
+
+func (h *heap) set(live uint64) {
+	percent := growth(live)
+	if percent == h.percent || percent == 100 && h.percent == 0 || os.Getenv("GOGC") != "" {
+		return
+	}
+	h.percent = percent
+	debug.SetGCPercent(percent)
 }
 
 // growth is by how many percent a heap may grow of which so many bytes are in

@@ -30,7 +30,7 @@ func (p *program) keep(a *agent, s spec) error {
 		a.take(p.newLog(opts))
 		return nil
 	}
-	log, damage, err := session.OpenLog(s.resume, opts)
+	log, damage, err := p.openLog(s.resume, opts)
 	if err != nil {
 		return p.inUse(err, s.resume)
 	}
@@ -40,6 +40,14 @@ func (p *program) keep(a *agent, s spec) error {
 	a.take(log)
 	a.ends.source = "resume"
 	return nil
+}
+
+// openLog opens a log that is there. A long one takes twice its size.
+func (p *program) openLog(path string, opts session.LogOptions) (*session.Log, []session.Damage, error) {
+	if info, err := os.Stat(path); err == nil {
+		p.heap.expect(2 * info.Size())
+	}
+	return session.OpenLog(path, opts)
 }
 
 func (p *program) logOptions(a *agent, s spec) session.LogOptions {
