@@ -23,6 +23,9 @@ type script struct {
 	// Work fills the folder that is worked in; nil: it is empty.
 	Work func(dir string) error
 
+	// Before is how many results the conversation has that is gone on with.
+	Before int
+
 	// Env is what the environment has beside the usual.
 	Env []string
 
@@ -141,7 +144,7 @@ func refuse(c net.Conn, err error) error {
 
 func (a *api) answer(c net.Conn, body []byte, read time.Time) error {
 	// Inside a JSON string the quotes would be escaped: this counts keys.
-	v := visit{Turn: bytes.Count(body, []byte(`"tool_use_id"`)), Read: read, Bytes: len(body)}
+	v := visit{Turn: bytes.Count(body, []byte(`"tool_use_id"`)) - a.script.Before, Read: read, Bytes: len(body)}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if v.Turn != len(a.visits) {

@@ -220,11 +220,10 @@ func (b *bench) holds(ctx context.Context) ([]figure, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil // not known, see peak
 	}
-	const most = "ONELOOP_CONTEXT_WINDOW=100000000" // nothing is to be made shorter
 	var few, many []run
 	for range max(1, b.size.Growths/2) {
 		for _, turns := range []int{5, 505} {
-			r, err := limited(ctx, b.ours, script{Turns: turns, Env: []string{most},
+			r, err := limited(ctx, b.ours, script{Turns: turns, Env: []string{roomy},
 				Command: func(turn int) string { return fmt.Sprintf("printf '%%016000d' %d", turn) }})
 			if err != nil {
 				return nil, err
@@ -236,11 +235,44 @@ func (b *bench) holds(ctx context.Context) ([]figure, error) {
 			}
 		}
 	}
+	taken, err := b.resumed(ctx, 1300)
+	if err != nil {
+		return nil, err
+	}
+	short, err := b.resumed(ctx, 10)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		takes("memory that 500 calls of 16 kB take, against the bytes of the request", many, few),
+		takes("the same, a session of 25 MB that is gone on with", []run{taken}, []run{short}),
+	}, nil
+}
+
+// takes is how much more memory long conversations take than short ones,
+// against how much more they send.
+func takes(name string, many, few []run) figure {
 	held, sent := func(r run) int64 { return r.Peak }, func(r run) int64 { return int64(r.Wire) }
 	more, bytes := median(many, held)-median(few, held), median(many, sent)-median(few, sent)
-	return []figure{{Name: "memory that 500 calls of 16 kB take, against the bytes of the request", Ours: mb(more), Against: mb(bytes),
-		Value: float64(more) / float64(bytes), Limit: limitHolds, Unit: "×"}}, nil
+	return figure{Name: name, Ours: mb(more), Against: mb(bytes), Value: float64(more) / float64(bytes), Limit: limitHolds, Unit: "×"}
 }
+
+// resumed goes on with a conversation of so many turns.
+func (b *bench) resumed(ctx context.Context, turns int) (run, error) {
+	p := b.ours
+	p.Args = append([]string{"-c"}, p.Args...)
+	return limited(ctx, p, script{Before: turns, Env: []string{roomy}, Work: func(dir string) error {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return err
+		}
+		store := session.Store{Dir: filepath.Join(filepath.Dir(dir), "home", ".local", "state", "oneloop", "sessions")}
+		return talked(ctx, store.New(session.LogOptions{Head: session.Head{Dir: real}}), turns)
+	}})
+}
+
+// roomy is the setting with which no conversation is made shorter.
+const roomy = "ONELOOP_CONTEXT_WINDOW=100000000"
 
 // long measures opening and forking a session of 10,000 messages.
 func (b *bench) long(ctx context.Context) ([]figure, error) {
@@ -250,7 +282,10 @@ func (b *bench) long(ctx context.Context) ([]figure, error) {
 	}
 	defer os.RemoveAll(dir)
 	path, tenth := filepath.Join(dir, "long.jsonl"), filepath.Join(dir, "tenth.jsonl")
-	if err := errors.Join(talked(ctx, path, 2500), talked(ctx, tenth, 250)); err != nil {
+	written := func(path string, turns int) error {
+		return talked(ctx, session.NewLog(path, session.LogOptions{}), turns)
+	}
+	if err := errors.Join(written(path, 2500), written(tenth, 250)); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(path)
@@ -287,10 +322,9 @@ func (b *bench) long(ctx context.Context) ([]figure, error) {
 	}, nil
 }
 
-// talked writes the log of a conversation with four messages in each of n turns,
-// 5 kB in each message.
-func talked(ctx context.Context, path string, n int) error {
-	l := session.NewLog(path, session.LogOptions{})
+// talked fills a log with a conversation of n turns of four messages, 20 kB in
+// all.
+func talked(ctx context.Context, l *session.Log, n int) error {
 	said := strings.Repeat("A line of output, 中文 \"quoted\" and\tso on.\n", 200)
 	for i := range n {
 		id := fmt.Sprint("toolu_", i)
