@@ -28,4 +28,12 @@ func TestALargeHeapIsCollectedSooner(t *testing.T) {
 		t.Errorf("%d bytes are in use, and it may grow by %d %%", len(large), got)
 	}
 	runtime.KeepAlive(large)
+
+	for size, want := range map[int64]int{1: 100, 100 * headroom: 10} { // of a log that is opened
+		h = heap{}
+		h.expect(size)
+		if got := debug.SetGCPercent(100); got != want {
+			t.Errorf("%d bytes are expected, and it may grow by %d %%, not %d", size, got, want)
+		}
+	}
 }
