@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -87,32 +88,58 @@ func oneLine(data []byte) []byte {
 }
 
 // parse reads a line. It does not look into the data, but for its being valid
-// JSON. The data shares the line's memory.
+// JSON, and a message that can be sent. The data shares the line's memory.
 func parse(line []byte) (e entry, ok bool) {
-	if e, ok := parseOurs(line); ok {
-		if e.kind == kindMessage { // reading it tells whether it is valid
-			e.message = new(oneloop.Message)
-			return e, e.message.UnmarshalJSON(e.data) == nil
-		}
-		return e, json.Valid(line)
-	}
-	// Somebody else wrote it, or wrote it anew.
-	var v struct {
-		N    int64           `json:"n"`
-		At   time.Time       `json:"t"`
-		Kind string          `json:"k"`
-		Data json.RawMessage `json:"d"`
-	}
-	if err := json.Unmarshal(line, &v); err != nil || v.N < 1 || v.Kind == "" || len(v.Data) == 0 || v.Data[0] != '{' {
-		return e, false
-	}
-	e = entry{n: v.N, at: v.At, kind: v.Kind, data: v.Data}
-	if e.kind == kindMessage {
-		e.message = new(oneloop.Message)
-		return e, e.message.UnmarshalJSON(e.data) == nil
-	}
-	return e, true
+	e, err := readEntry(line)
+	return e, err == nil
 }
+
+// errNoEntry says that a line cannot be read. Another error of readEntry says
+// that it could, and what it says cannot be so.
+var errNoEntry = errors.New("it is no entry")
+
+func readEntry(line []byte) (e entry, err error) {
+	e, ours := parseOurs(line)
+	if !ours { // somebody else wrote it, or wrote it anew
+		var v struct {
+			N    int64           `json:"n"`
+			At   time.Time       `json:"t"`
+			Kind string          `json:"k"`
+			Data json.RawMessage `json:"d"`
+		}
+		if err := json.Unmarshal(line, &v); err != nil || v.N < 1 || v.Kind == "" || len(v.Data) == 0 || v.Data[0] != '{' {
+			return e, errNoEntry
+		}
+		e = entry{n: v.N, at: v.At, kind: v.Kind, data: v.Data}
+	}
+	if !isText(line) {
+		return e, errNoEntry
+	}
+	if e.kind == kindMessage { // reading it tells whether it is valid
+		e.message = new(oneloop.Message)
+		if e.message.UnmarshalJSON(e.data) != nil {
+			return e, errNoEntry
+		}
+		if len(e.message.Blocks) == 0 && !bytes.Contains(e.data, []byte(`"content":`)) {
+			return e, errors.New("the message in it has no content")
+		}
+		if err := sound(e.message); err != nil {
+			return e, fmt.Errorf("the message in it cannot be sent: %w", err)
+		}
+		return e, nil
+	}
+	if ours && !json.Valid(line) {
+		return e, errNoEntry
+	}
+	if near := kinds.near(e.kind); near != "" {
+		return e, fmt.Errorf("%q is no kind of entry, it was %q", e.kind, near)
+	}
+	return e, nil
+}
+
+// kinds are those that are written here.
+const kinds words = kindHead + " " + kindSetup + " " + kindMessage + " " + kindIntent + " " + kindOutput + " " + kindRewind + " " + kindCompact + " " +
+	kindRedact + " " + kindQueue + " " + kindInfo + " turn_start turn_end discard retry question answer denied spend compacted limit notice boundary child_start child_end"
 
 // parseOurs reads a line that is as line gives it, without
 // looking at its data again.
@@ -216,6 +243,9 @@ func decodeSetup(data []byte) (Setup, error) {
 	for _, raw := range read.System {
 		b, err := oneloop.DecodeBlock(raw)
 		if err != nil {
+			return s, fmt.Errorf("read the system prompt: %w", err)
+		}
+		if err := soundBlock(b); err != nil {
 			return s, fmt.Errorf("read the system prompt: %w", err)
 		}
 		s.System = append(s.System, b)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // ErrInUse says that another process has the session open.
@@ -217,6 +218,7 @@ func (d Damage) String() string {
 func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage []Damage, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	next := int64(0) // a fork's numbers begin where it left its parent
+	gap := int64(0)  // the number that was missing before the last entry; 0: none was
 	for number := 1; ; number++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil && err != io.EOF {
@@ -239,7 +241,11 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 			if next == 0 && e.kind == kindHead {
 				next = e.n
 			}
+			was := gap
+			gap = 0
 			switch {
+			case was > 0 && e.n == was+1 && e.n < next:
+				damage = append(damage, Damage{Line: number, What: fmt.Sprintf("the number of the entry before it is %d instead of %d", next-1, was), hole: true})
 			case e.n < next:
 				damage = append(damage, Damage{Line: number, What: fmt.Sprintf("entry %d comes again and is left out", e.n)})
 				continue
@@ -248,13 +254,16 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 			case e.n > max(next, 1):
 				damage = append(damage, Damage{Line: number, What: fmt.Sprintf("the entries %d to %d are missing before it", max(next, 1), e.n-1), hole: true})
 			}
+			if e.n > max(next, 1) {
+				gap = max(next, 1)
+			}
 			next = e.n + 1
 			if upTo > 0 && e.n > upTo {
 				return whole, damage, nil
 			}
 			err := each(e)
 			if bad, ok := errors.AsType[*unusable](err); ok {
-				damage = append(damage, Damage{Line: number, Bytes: len(text), What: bad.Error()})
+				damage = append(damage, Damage{Line: number, Bytes: len(text), What: bad.Error(), hole: slices.Contains(speaking, e.kind)})
 				continue
 			}
 			if err != nil {
@@ -267,14 +276,29 @@ func scan(r io.Reader, upTo int64, each func(entry) error) (whole int64, damage 
 	}
 }
 
+// speaking are the kinds of entries that say what is sent.
+var speaking = []string{kindMessage, kindCompact, kindRedact, kindRewind}
+
 // unusable is an entry that can be read, and cannot be used. It costs that entry
 // and not the session.
 type unusable struct {
-	kind string
-	err  error
+	kind  string
+	err   error
+	taken bool // it is used as far as that goes
+}
+
+// usable is err as what it costs.
+func usable(e entry, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unusable{e.kind, err, false}
 }
 
 func (u *unusable) Error() string {
+	if u.taken {
+		return fmt.Sprintf("the entry %s is used in part: %v", u.kind, u.err)
+	}
 	return fmt.Sprintf("the entry %s cannot be used: %v", u.kind, u.err)
 }
 
@@ -285,8 +309,12 @@ func toldOf(damage []Damage, line int) bool {
 
 // entriesOf reads what is in a line: one entry, unless the line is damaged.
 func entriesOf(line []byte) (found []entry, bad string) {
-	if e, ok := parse(line); ok {
+	e, err := readEntry(line)
+	if err == nil {
 		return []entry{e}, ""
+	}
+	if err != errNoEntry {
+		return nil, err.Error()
 	}
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil, "it is empty"
@@ -304,6 +332,12 @@ func entriesOf(line []byte) (found []entry, bad string) {
 				found, from = append(found, e), end
 				break
 			}
+			if last := bytes.LastIndexByte(line[at:end], '}') + 1; last > 0 && at+last < end { // the line break behind it is damaged
+				if e, ok := parse(line[at : at+last]); ok {
+					found, from = append(found, e), end
+					break
+				}
+			}
 			next := bytes.LastIndex(line[at+1:end], start)
 			if next < 0 {
 				break
@@ -313,7 +347,7 @@ func entriesOf(line []byte) (found []entry, bad string) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, "it is no entry"
+		return nil, errNoEntry.Error()
 	case 1:
 		return found, "a part of it is no entry"
 	}

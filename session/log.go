@@ -101,7 +101,13 @@ func (l *Log) read() ([]Damage, error) {
 	if err != nil {
 		return damage, err
 	}
-	if whole > 0 {
+	if work := l.opts.Dir; whole > 0 {
+		if head.Version == 0 { // the first entry is damaged, or is none
+			head.Version = Format
+		}
+		if head.Dir == "" && folderName(work) == filepath.Base(l.dir) {
+			head.Dir = work
+		}
 		l.opts.Head = head
 	} else { // its writer was killed before the first entry was whole
 		l.begun, l.opts.Version = false, Format
@@ -134,6 +140,7 @@ func (v *view) settle() {
 	if !v.keep {
 		v.older = nil
 	}
+	v.ids = nil
 	v.mend()
 }
 
@@ -147,26 +154,44 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 		*n = e.n
 		if e.kind == kindHead && head.ID == "" {
 			if err := decoded(e.data, func(h Head) { head = h }); err != nil {
-				return fmt.Errorf("read its first entry: %w", err)
+				return &unusable{e.kind, err, false}
 			}
 			if err := head.readable(); err != nil {
 				return err
+			}
+			if head.Parent == nil && e.n > 1 {
+				return &unusable{e.kind, errNoParent, true}
 			}
 			if head.Parent == nil {
 				return nil
 			}
 			earlier, err := foldParent(dir, *head.Parent, e.n, v)
+			if gone(err) {
+				return &unusable{e.kind, err, true}
+			}
 			before = earlier
 			return err
 		}
+		var unfit error
+		if e.kind == kindMessage {
+			err, usable := v.fits(e.message)
+			if !usable {
+				return &unusable{e.kind, err, false}
+			}
+			unfit = err
+		}
 		if err := v.take(e); err != nil {
-			return &unusable{e.kind, err}
+			return &unusable{e.kind, err, false}
+		}
+		if unfit != nil {
+			return &unusable{e.kind, unfit, true}
 		}
 		return nil
 	})
-	if err == nil && head.ID == "" && whole > 0 {
+	if err == nil && head.ID == "" && *n == 0 && len(damage) > 1 {
 		err = errNoHead
 	}
+	v.damaged = v.damaged || slices.ContainsFunc(damage, func(d Damage) bool { return d.What != unfinished })
 	v.holes = v.holes || slices.ContainsFunc(damage, func(d Damage) bool { return d.hole })
 	return head, whole, append(before, damage...), err
 }

@@ -30,6 +30,9 @@ func (v *view) unanswered() *oneloop.Message {
 	return m
 }
 
+// answerLost is the answer to a call of which a damaged log says nothing.
+const answerLost = "The answer to this call is lost: the log of the session is damaged. The call may have been run; look before you make it again."
+
 func (v *view) answer(c *oneloop.ToolUse) *oneloop.ToolResult {
 	if c.Broken != "" {
 		r := oneloop.ErrorResult(c.Broken)
@@ -37,7 +40,9 @@ func (v *view) answer(c *oneloop.ToolUse) *oneloop.ToolResult {
 		return r
 	}
 	text := "Interrupted: the conversation broke off before this call was run. It changed nothing; make the call again if it is still needed."
-	if r := v.running[c.ID]; r != nil {
+	if r := v.running[c.ID]; r == nil && v.damaged {
+		text = answerLost
+	} else if r != nil {
 		text = fmt.Sprintf("Interrupted; outcome unknown: the conversation broke off while this call ran, which began at %s. It may have done all of its work, a part of it, or nothing: look before you do it again.",
 			r.since.UTC().Format(time.RFC3339))
 		if out := strings.TrimSpace(r.text); out != "" {
@@ -101,7 +106,7 @@ func paired(calls []*oneloop.ToolUse, m *oneloop.Message) *oneloop.Message {
 		}
 		others = append(others, b)
 	}
-	if len(given) == len(calls) && sameOrder(calls, m) {
+	if len(m.Blocks)-len(others) == len(calls) && sameOrder(calls, m) {
 		return m
 	}
 	fixed := *m
@@ -109,7 +114,7 @@ func paired(calls []*oneloop.ToolUse, m *oneloop.Message) *oneloop.Message {
 	for _, c := range calls {
 		r := given[c.ID]
 		if r == nil {
-			r = oneloop.ErrorResult("The answer to this call is lost: the log of the session is damaged. The call may have been run; look before you make it again.")
+			r = oneloop.ErrorResult(answerLost)
 			r.ID = c.ID
 		}
 		fixed.Blocks = append(fixed.Blocks, r)

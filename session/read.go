@@ -33,21 +33,22 @@ func Read(path string, do func(Entry) error) (Head, []Damage, error) {
 	}
 	defer f.Close()
 	var head *Head
+	read := false // an entry
 	damage, err := walk(filepath.Dir(path), f, 0, nil, func(e entry) error {
 		if e.kind == kindHead && head == nil {
-			head = new(Head)
-			if err := json.Unmarshal(e.data, head); err != nil {
-				return fmt.Errorf("read its first entry: %w", err)
+			if err := decoded(e.data, func(h Head) { head = &h }); err != nil {
+				return &unusable{e.kind, err, false}
 			}
 			if err := head.readable(); err != nil {
 				return err
 			}
 		}
+		read = true
 		return do(Entry{N: e.n, Time: e.at, Kind: e.kind, Data: e.data, Message: e.message})
 	})
 	if err == nil && head == nil {
-		if len(damage) == 0 || len(damage) == 1 && damage[0].What == unfinished {
-			return Head{Version: Format, ID: idOf(path)}, damage, nil // its writer was killed before the first entry was whole
+		if read || len(damage) < 2 { // the first entry is damaged, or its writer was killed before it was whole
+			return Head{Version: Format, ID: idOf(path)}, damage, nil
 		}
 		err = errNoHead
 	}
@@ -61,7 +62,11 @@ func Read(path string, do func(Entry) error) (Head, []Damage, error) {
 	return own, damage, nil
 }
 
-var errNoHead = errors.New("it has no first entry, so it is no log of a session")
+// Errors of a first entry.
+var (
+	errNoHead   = errors.New("it has no entry, so it is no log of a session")
+	errNoParent = errors.New("it does not say which session it goes on with, whose entries are missing")
+)
 
 // readable is nil for a log that this program can read.
 func (h Head) readable() error {

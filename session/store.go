@@ -49,7 +49,9 @@ type Store struct{ Dir string }
 
 // folder is where the logs of sessions in work are. The hash tells folders
 // apart, the words are for those who look.
-func (s Store) folder(work string) string {
+func (s Store) folder(work string) string { return filepath.Join(s.Dir, folderName(work)) }
+
+func folderName(work string) string {
 	words := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
@@ -60,7 +62,7 @@ func (s Store) folder(work string) string {
 		words = string(r[:24])
 	}
 	sum := sha256.Sum256([]byte(work))
-	return filepath.Join(s.Dir, words+"-"+hex.EncodeToString(sum[:8]))
+	return words + "-" + hex.EncodeToString(sum[:8])
 }
 
 // New returns the log of a new session that works in opts.Dir, which is to be
@@ -93,7 +95,7 @@ func (s Store) List(work string) ([]Listed, error) {
 	}
 	var list []Listed
 	for _, f := range files {
-		if l := glance(f.path); l.shown() {
+		if l := glanceIn(f.path, work); l.shown() {
 			list = append(list, l)
 		}
 	}
@@ -108,7 +110,7 @@ func (s Store) Newest(work string) (Listed, error) {
 		return Listed{}, err
 	}
 	for _, f := range files {
-		if l := glance(f.path); l.shown() {
+		if l := glanceIn(f.path, work); l.shown() {
 			return l, nil
 		}
 	}
@@ -172,7 +174,7 @@ func (s Store) Find(work, ref string) (Listed, error) {
 	look := func(means func(*keptLog) bool, and func(Listed) bool) {
 		for _, f := range files {
 			if means(f) {
-				if l := glance(f.path); l.shown() && and(l) {
+				if l := glanceIn(f.path, work); l.shown() && and(l) {
 					found = append(found, l)
 				}
 			}
@@ -205,6 +207,16 @@ func (s Store) Find(work, ref string) (Listed, error) {
 // was said in it.
 func (l Listed) shown() bool { return l.Child == nil && !l.empty }
 
+// glanceIn is a glance at a log where the folder work is worked in, which is
+// the log's when its own first entry does not say.
+func glanceIn(path, work string) Listed {
+	l := glance(path)
+	if l.Dir == "" && folderName(work) == filepath.Base(filepath.Dir(path)) {
+		l.Dir = work
+	}
+	return l
+}
+
 // glance reads the ends of a log: what a list shows of it.
 func glance(path string) (l Listed) {
 	l.Path, l.ID = path, idOf(path)
@@ -224,9 +236,9 @@ func glance(path string) (l Listed) {
 	_, damage, err := scan(io.LimitReader(f, glanceAt), 0, func(e entry) error {
 		switch e.kind {
 		case kindHead:
-			return decoded(e.data, func(h Head) { l.Head = h; l.ID = idOf(path) }) // by which it is found
+			return usable(e, decoded(e.data, func(h Head) { l.Head = h; l.ID = idOf(path) })) // by which it is found
 		case kindInfo:
-			return decoded(e.data, func(i Info) { l.Info = i })
+			return usable(e, decoded(e.data, func(i Info) { l.Info = i }))
 		case kindMessage:
 			if len(v.prompts) == 0 {
 				return v.take(e)
@@ -537,7 +549,7 @@ func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error)
 		}
 		var own Head
 		if err := decoded(e.data, func(h Head) { own = h }); err != nil {
-			return err
+			return &unusable{e.kind, err, false}
 		}
 		parent := own.Parent
 		if own.Parent = nil; head == nil {
@@ -551,6 +563,9 @@ func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error)
 			return do(entry{n: e.n, at: e.at, kind: kindHead, data: data})
 		}
 		f, err := above(dir, *parent, e.n)
+		if gone(err) {
+			return &unusable{e.kind, err, true}
+		}
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,9 @@ type view struct {
 	prompts []Prompt
 	queue   []queuedItem // what waits to be said
 	holes   bool         // entries are missing in it
+	damaged bool         // its log is damaged
+
+	ids map[string]bool // of the calls in msgs, while a log is read; nil: not known
 }
 
 // snapshot is the view as it was when the entry n was made.
@@ -78,13 +81,24 @@ func (v *view) take(e entry) error {
 			}
 		})
 	case kindRewind:
+		v.ids = nil
 		return decoded(e.data, func(r rewound) { v.rewind(r.To) })
 	case kindCompact:
-		return decoded(e.data, func(c compacted) { v.compact(e.n, c) })
+		v.ids = nil
+		return decodedErr(e.data, func(c compacted) error {
+			if c.Summary != nil {
+				if err := sound(c.Summary); err != nil {
+					return err
+				}
+			}
+			v.compact(e.n, c)
+			return nil
+		})
 	case kindRedact:
+		v.ids = nil
 		return decodedErr(e.data, v.redact)
 	case kindQueue:
-		return decoded(e.data, func(q queued) { v.queue = q.Items })
+		return decodedErr(e.data, v.wait)
 	case kindInfo:
 		return decoded(e.data, func(i Info) { v.info = i })
 	case string(oneloop.KindSpend):
@@ -93,6 +107,23 @@ func (v *view) take(e entry) error {
 		v.endTurn()
 	}
 	return nil // what only tells what happened
+}
+
+// wait takes what waits to be said.
+func (v *view) wait(q queued) error {
+	for _, i := range q.Items {
+		for _, raw := range i.Blocks {
+			b, err := oneloop.DecodeBlock(raw)
+			if err == nil {
+				err = soundBlock(b)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	v.queue = q.Items
+	return nil
 }
 
 func decoded[T any](data []byte, use func(T)) error {
@@ -265,6 +296,9 @@ func redact(m *oneloop.Message, r redacted) (*oneloop.Message, error) {
 	var with []oneloop.Block
 	if len(r.With) > 0 {
 		b, err := oneloop.DecodeBlock(r.With)
+		if err == nil {
+			err = soundBlock(b)
+		}
 		if err != nil {
 			return nil, err
 		}
