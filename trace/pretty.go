@@ -71,7 +71,7 @@ func (p *Pretty) Event(e oneloop.Event) {
 		}
 		p.write(fmt.Appendf(nil, "%sconversation made shorter: %d tokens before, %d now\n", who, e.Before, e.After))
 	case oneloop.Boundary:
-		p.print(who+"commands run in: "+e.In, nil)
+		p.write(fmt.Appendf(nil, "%scommands run in: %s\n", who, e.In))
 	case oneloop.Retry:
 		p.write(fmt.Appendf(nil, "%stry %d of %d failed: %s; next in %v\n", who, e.Attempt, e.Of, e.Error, e.Wait))
 	}

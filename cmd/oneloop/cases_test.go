@@ -44,12 +44,11 @@ var shipped = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "nethttpomithttp2", "-ldflags", "-s -w -funcalign=16", "-o", dir, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v\n%s", err, out)
+	bin := filepath.Join(dir, "oneloop")
+	if out, err := exec.Command("make", "-C", "../..", "build", "BIN="+bin).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("make build: %w\n%s", err, out)
 	}
-	return filepath.Join(dir, "oneloop"), nil
+	return bin, nil
 })
 
 var built bool // shipped was called

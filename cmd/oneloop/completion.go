@@ -52,7 +52,7 @@ const bashCompletion = `# Completion for bash: eval "$(oneloop completion bash)"
 _oneloop() {
     local line found
     COMPREPLY=()
-    found=$(command oneloop completion candidates -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return 0
+    found=$("${COMP_WORDS[0]}" completion candidates -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return 0
     case $found in
     "" | :files) return 0 ;;
     :dirs)
@@ -72,7 +72,7 @@ const zshCompletion = `#compdef oneloop
 _oneloop() {
     local line word about
     local -a found
-    for line in ${(f)"$(command oneloop completion candidates -- "${(@)words[2,CURRENT]}" 2>/dev/null)"}; do
+    for line in ${(f)"$("${words[1]}" completion candidates -- "${(@)words[2,CURRENT]}" 2>/dev/null)"}; do
         case $line in
         :files) _files; return ;;
         :dirs) _files -/; return ;;
@@ -92,8 +92,9 @@ fi
 const fishCompletion = `# Completion for fish: oneloop completion fish | source
 function __oneloop_candidates
     set -l words (commandline -opc) (commandline -ct)
+    set -l program $words[1]
     set -e words[1]
-    for line in (command oneloop completion candidates -- $words 2>/dev/null)
+    for line in ($program completion candidates -- $words 2>/dev/null)
         switch $line
             case ':files'
                 __fish_complete_path (commandline -ct)

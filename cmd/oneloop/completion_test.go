@@ -105,6 +105,10 @@ func TestTabInARealBashCompletes(t *testing.T) {
 	p := newProduct(t, say("ok"))
 	p.done("a first task")
 	id := idOf(p.log())
+	bin, err := exec.LookPath(p.bin)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := p.shell()
 	c.types("eval \"$(oneloop completion bash)\"; echo loaded-$((40+2))\r")
 	c.sees("loaded-42")
@@ -112,6 +116,8 @@ func TestTabInARealBashCompletes(t *testing.T) {
 	c.sees("--sandbox ")
 	c.types("\x15oneloop sessions sh\t\t")
 	c.sees("show " + id)
+	c.types("\x15PATH=/usr/bin:/bin\r" + bin + " --perm\t") // it need not be on the PATH
+	c.sees("--permission-mode ")
 	c.types("\x15exit\r")
 	c.ends()
 }

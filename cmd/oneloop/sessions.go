@@ -64,7 +64,7 @@ func (p *program) logOptions(a *agent, s spec) session.LogOptions {
 }
 
 func (p *program) newLog(opts session.LogOptions) *session.Log {
-	if store := p.store(); store != nil {
+	if store := p.store(); store != nil && !p.offline {
 		log := store.New(opts)
 		log.Prepare()
 		return log

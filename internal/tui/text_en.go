@@ -186,7 +186,7 @@ Exit code
   /compact [TEXT] sum up what came before; TEXT says what is to be kept
   /context        what fills the model's window
   /cost           what was used so far, by model and turn
-  /diff           what was changed in files since the start
+  /diff           what its tools on files have changed since the start
   /mode           the permission mode; /mode NAME sets another one
   /queue          what you typed that waits for the model, and changes to it
   /permissions    the permission mode and the rules in force
