@@ -63,7 +63,7 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &silent):
 		return silent.code
-	case errors.As(err, &coded):
+	case errors.As(err, &coded) && !errors.Is(err, syscall.EPIPE):
 		return coded.code
 	case errors.As(err, &usage):
 		return exitUsage

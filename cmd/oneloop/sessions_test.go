@@ -254,3 +254,20 @@ func (p *product) unlimited() {
 		p.t.Error(err)
 	}
 }
+
+func TestNobodyReadsWhatIsShownOfASession(t *testing.T) {
+	p := newProduct(t, say("ok"))
+	p.done("a task")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r.Close()
+	var said strings.Builder
+	cmd := exec.Command(p.bin, "sessions", "show", idOf(p.log()))
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, p.env, w, &said
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitPipe || said.Len() > 0 {
+		t.Errorf("it ended with %v, saying %q", err, &said)
+	}
+}
