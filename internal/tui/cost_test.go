@@ -30,14 +30,14 @@ func TestTheLineBelowATurnIsAboutTheTurnAndNamesTheSession(t *testing.T) {
 		want  string
 	}{
 		{&english, `tokens: 1,000 in, 5 out · 1 request · $0.010
-tokens: 2,010 in (2,000 from the cache), 10 out · 2 requests · turn $0.050 · session $0.060
-tokens: 7 in, 5 out · 1 request · turn price unknown · session price unknown
-tokens: 7 in, 5 out · 1 request · turn $0.500 · session price unknown
+tokens: 2,010 in (2,000 from the cache), 10 out · 2 requests · turn $0.050 · since the start $0.060
+tokens: 7 in, 5 out · 1 request · turn price unknown · since the start price unknown
+tokens: 7 in, 5 out · 1 request · turn $0.500 · since the start price unknown
 `},
 		{&chinese, `输入 1,000 词元，输出 5 词元 · 请求 1 次 · $0.010
-输入 2,010 词元（其中缓存 2,000），输出 10 词元 · 请求 2 次 · 本轮 $0.050 · 累计 $0.060
-输入 7 词元，输出 5 词元 · 请求 1 次 · 本轮 价格未知 · 累计 价格未知
-输入 7 词元，输出 5 词元 · 请求 1 次 · 本轮 $0.500 · 累计 价格未知
+输入 2,010 词元（其中缓存 2,000），输出 10 词元 · 请求 2 次 · 本轮 $0.050 · 启动以来 $0.060
+输入 7 词元，输出 5 词元 · 请求 1 次 · 本轮 价格未知 · 启动以来 价格未知
+输入 7 词元，输出 5 词元 · 请求 1 次 · 本轮 $0.500 · 启动以来 价格未知
 `},
 	} {
 		var out bytes.Buffer

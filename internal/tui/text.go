@@ -317,7 +317,7 @@ type Text struct {
 	CostLine    string    // input tokens, output tokens, requests
 	CostCached  string    // input tokens, tokens of them read from the cache, output tokens, requests
 	CostCount   plural    // of requests
-	CostTurn    string    // cost of the turn, cost of the session
+	CostTurn    string    // cost of the turn, cost since the program began
 	CostSoFar   string    // what the lines above say, cost
 	CostUnknown string
 

@@ -470,7 +470,7 @@ yes
 	CostLine:    "tokens: %s in, %s out · %s",
 	CostCached:  "tokens: %s in (%s from the cache), %s out · %s",
 	CostCount:   plural{"%d request", "%d requests"},
-	CostTurn:    "turn %s · session %s",
+	CostTurn:    "turn %s · since the start %s",
 	CostSoFar:   "session · %s · %s",
 	CostUnknown: "price unknown",
 

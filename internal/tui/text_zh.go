@@ -457,7 +457,7 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	CostLine:    "输入 %s 词元，输出 %s 词元 · %s",
 	CostCached:  "输入 %s 词元（其中缓存 %s），输出 %s 词元 · %s",
 	CostCount:   plural{"请求 %d 次", "请求 %d 次"},
-	CostTurn:    "本轮 %s · 累计 %s",
+	CostTurn:    "本轮 %s · 启动以来 %s",
 	CostSoFar:   "累计：%s · %s",
 	CostUnknown: "价格未知",
 
