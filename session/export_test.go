@@ -1,6 +1,9 @@
 package session
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // KillIn has the process end in the write number n (from 1) to a log, once the
 // part of it is written that keep says: how many bytes of so many.
@@ -33,3 +36,21 @@ func (d *deadly) WriteAt(p []byte, at int64) (int, error) {
 	d.kill()
 	return 0, io.ErrClosedPipe
 }
+
+// FillDisk has every write to a log fail until free is called.
+func FillDisk() (free func()) {
+	open := openDisk
+	openDisk = func(path string, flag int) (disk, error) {
+		d, err := open(path, flag)
+		if err != nil {
+			return nil, err
+		}
+		return &full{d}, nil
+	}
+	return func() { openDisk = open }
+}
+
+// full is a disk that nothing more goes onto.
+type full struct{ disk }
+
+func (*full) WriteAt([]byte, int64) (int, error) { return 0, errors.New("no space left") }

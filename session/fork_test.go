@@ -104,3 +104,15 @@ func TestAForkIsListedWithTheTurnsItBeginsWith(t *testing.T) {
 		}
 	}
 }
+
+func TestAForkThatCannotBeWrittenSaysWhyOnce(t *testing.T) {
+	l := session.Store{Dir: t.TempDir()}.New(session.LogOptions{Head: session.Head{Dir: "/w"}})
+	if err := l.Append(t.Context(), oneloop.UserText("one")); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	defer session.FillDisk()()
+	if _, err := session.Fork(l.Path(), 0, session.LogOptions{}); err == nil || strings.Count(err.Error(), "no space left") != 1 {
+		t.Errorf("%v", err)
+	}
+}

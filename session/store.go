@@ -391,10 +391,12 @@ func (l *Log) start() error {
 	err := l.begin()
 	if err == nil {
 		l.put(kindInfo, l.view.info)
-		err = l.bad
 	}
 	l.mu.Unlock()
-	return errors.Join(err, l.Close())
+	if bad := l.Close(); bad != nil { // also what could not be written before
+		return bad
+	}
+	return err
 }
 
 // lastEntry is the number of the last whole entry of a log.
