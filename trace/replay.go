@@ -25,7 +25,7 @@ type ReplayOptions struct {
 	// was ended.
 	Tools oneloop.Tools
 	// Same says whether two answers to a call are to count as the same; nil:
-	// when they are, to the byte.
+	// when they are, to the byte. One that is nil was not given.
 	Same func(call *oneloop.ToolUse, was, is *oneloop.ToolResult) bool
 	// Adapter makes the model that reads what was recorded, if a [Recorder] did:
 	// it is to send its requests by this transport, which answers from the

@@ -119,7 +119,9 @@ func (p *player) cutShort() bool {
 func (p *player) beside(ctx context.Context, calls []*oneloop.ToolUse, logged *oneloop.Message) {
 	same := p.o.Same
 	if same == nil {
-		same = func(_ *oneloop.ToolUse, was, is *oneloop.ToolResult) bool { return sameBlock(was, is) }
+		same = func(_ *oneloop.ToolUse, was, is *oneloop.ToolResult) bool {
+			return was != nil && is != nil && sameBlock(was, is)
+		}
 	}
 	calls = slices.DeleteFunc(slices.Clone(calls), func(c *oneloop.ToolUse) bool { return p.denied[c.ID] })
 	if len(calls) == 0 || p.cutShort() {
@@ -131,7 +133,7 @@ func (p *player) beside(ctx context.Context, calls []*oneloop.ToolUse, logged *o
 		if was != nil {
 			was = session.Unremarked(was)
 		}
-		if was == nil || is == nil || !same(c, was, is) {
+		if !same(c, was, is) {
 			p.out.Answers = append(p.out.Answers, OtherAnswer{p.turn, c, was, is})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -52,9 +53,27 @@ func (p *program) sessionFile(ref string) (string, error) {
 	}
 	l, err := store.Find(realPath(dir), ref)
 	if err != nil {
-		return "", p.noSession(ref, err)
+		return "", p.noLog(ref, err)
 	}
 	return l.Path, nil
+}
+
+// noLog is err, which [session.Store.Find] had for ref, unless a file is meant
+// that is no log.
+func (p *program) noLog(ref string, err error) error {
+	info, bad := os.Stat(ref)
+	switch {
+	case bad == nil && info.IsDir():
+		return usagef(p.words.ReplayFolder, ref)
+	case bad == nil:
+		return usagef(p.words.ReplayNoLog, ref)
+	case filepath.Ext(ref) != ".jsonl" && filepath.Base(ref) == ref:
+	case errors.Is(bad, fs.ErrNotExist):
+		return usagef(p.words.ReplayNoFile, ref)
+	default:
+		return usagef(p.words.NoSession, bad)
+	}
+	return p.noSession(ref, err)
 }
 
 // again replays without a network and without side effects.

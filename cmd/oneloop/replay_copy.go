@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -22,7 +23,10 @@ const (
 // copy; pipes, sockets and devices, and what may not be read, are left out. So is
 // the .git of a linked worktree: commands in the copy would change the repository.
 func copyFolder(ctx context.Context, from, to string) error {
-	files, size := 0, int64(0)
+	if err := copyable(ctx, from); err != nil {
+		return fmt.Errorf("copy %s: %w", from, err)
+	}
+	var dirs []copiedDir
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -38,11 +42,13 @@ func copyFolder(ctx context.Context, from, to string) error {
 			}
 			return err
 		}
-		if files++; files > copyFiles || size > copyBytes {
-			return fmt.Errorf("it holds more than %d files or %s, which is the most that is copied", copyFiles, megabytes(copyBytes))
-		}
 		switch {
 		case d.IsDir():
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			dirs = append(dirs, copiedDir{target, info})
 			return os.MkdirAll(target, 0o700)
 		case d.Type() == fs.ModeSymlink:
 			link, err := os.Readlink(path)
@@ -56,17 +62,53 @@ func copyFolder(ctx context.Context, from, to string) error {
 		case !d.Type().IsRegular(), d.Name() == ".git" && elsewhere(path, from):
 			return nil
 		}
-		n, err := copyFile(path, target)
-		size += n
+		err = copyFile(path, target)
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	})
+	for _, d := range slices.Backward(dirs) { // once nothing is made in them any more
+		err = errors.Join(err, d.like())
+	}
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	return nil
+}
+
+// copyable is an error when a folder holds more than is copied.
+func copyable(ctx context.Context, from string) error {
+	files, size := 0, int64(0)
+	return filepath.WalkDir(from, func(_ string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return nil // which is told, or left out, when it is copied
+		}
+		if d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		if files++; files > copyFiles || size > copyBytes {
+			return fmt.Errorf("it holds more than %d files or %s, which is the most that is copied", copyFiles, megabytes(copyBytes))
+		}
+		return nil
+	})
+}
+
+// copiedDir is a folder of a copy, and what it is to be like.
+type copiedDir struct {
+	path string
+	was  fs.FileInfo
+}
+
+// like gives it the permissions and the times it had; its owner may always use
+// the copy.
+func (d copiedDir) like() error {
+	return errors.Join(os.Chtimes(d.path, d.was.ModTime(), d.was.ModTime()), os.Chmod(d.path, d.was.Mode().Perm()|0o700))
 }
 
 // elsewhere reports whether the file .git names a repository outside of root.
@@ -80,25 +122,25 @@ func elsewhere(file, root string) bool {
 	return filepath.IsAbs(dir) || err != nil || !filepath.IsLocal(rel)
 }
 
-func copyFile(from, to string) (n int64, err error) {
+func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer in.Close()
 	info, err := in.Stat()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if n, err = io.Copy(out, io.LimitReader(in, copyBytes)); err != nil {
-		return n, errors.Join(err, out.Close())
+	if _, err = io.Copy(out, io.LimitReader(in, copyBytes)); err != nil {
+		return errors.Join(err, out.Close())
 	}
 	if err := out.Close(); err != nil {
-		return n, err
+		return err
 	}
-	return n, os.Chtimes(to, info.ModTime(), info.ModTime())
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }

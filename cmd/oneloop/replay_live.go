@@ -73,7 +73,7 @@ func (p *program) live(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return p.notReplayed(err)
 	}
-	return p.liveVerdict(idOf(path), r)
+	return p.liveVerdict(idOf(path), r, moved.not)
 }
 
 // mayRun asks before calls of a session are run that this person did not have
@@ -131,11 +131,14 @@ func (p *program) baseline(ctx context.Context, a *agent, path, keep, dir string
 }
 
 // liveVerdict prints the answers that are others now.
-func (p *program) liveVerdict(id string, r *trace.Replayed) error {
+func (p *program) liveVerdict(id string, r *trace.Replayed, not []string) error {
 	var b strings.Builder
 	for _, a := range r.Answers {
 		fmt.Fprintf(&b, "\n"+p.words.ReplayCall+"\n", a.Turn, a.Call.Name, tui.Head(string(a.Call.Input)))
 		b.WriteString(differences(a.Was, a.Is))
+	}
+	if len(not) > 0 {
+		fmt.Fprintf(&b, p.words.ReplayNotLive+"\n", tui.Visible(strings.Join(not, ", ")))
 	}
 	if _, err := fmt.Fprint(p.stdout, b.String()); err != nil {
 		return err
@@ -184,12 +187,16 @@ func differences(was, is *oneloop.ToolResult) string {
 type moved struct {
 	tools    oneloop.Tools
 	from, to string
+	not      []string // tools that are not run, or that there are none of
 }
 
 func (m *moved) Run(ctx context.Context, calls []*oneloop.ToolUse, emit func(oneloop.Event)) *oneloop.Message {
 	var here []*oneloop.ToolUse
 	for _, c := range calls {
 		if !slices.Contains(liveTools, c.Name) {
+			if !slices.Contains(m.not, c.Name) {
+				m.not = append(m.not, c.Name)
+			}
 			continue
 		}
 		here = append(here, &oneloop.ToolUse{ID: c.ID, Name: c.Name, Broken: c.Broken, Input: json.RawMessage(rename(string(c.Input), quoted(m.from), quoted(m.to)))})

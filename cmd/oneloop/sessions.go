@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,7 +139,7 @@ func (p *program) resumed(ctx context.Context, dir string) (path, work string, e
 		}
 	}
 	if l.Err != nil {
-		return "", "", &codeError{exitConfig, fmt.Errorf("%s: %w", l.Path, l.Err)}
+		return "", "", &codeError{exitConfig, unread(l)}
 	}
 	if p.opts.fork {
 		if l.Path, err = session.Fork(l.Path, 0, p.forked()); err != nil {
@@ -149,6 +150,14 @@ func (p *program) resumed(ctx context.Context, dir string) (path, work string, e
 		dir = l.Dir
 	}
 	return l.Path, dir, nil
+}
+
+// unread is why the log l cannot be used, with its path said once.
+func unread(l session.Listed) error {
+	if bad := new(fs.PathError); errors.As(l.Err, &bad) && bad.Path == l.Path {
+		return l.Err
+	}
+	return fmt.Errorf("%s: %w", l.Path, l.Err)
 }
 
 // noSession is err, which [session.Store.Find] had for ref, for the user.

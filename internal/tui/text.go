@@ -155,6 +155,10 @@ type Text struct {
 	ReplayThen     string    // folder, files brought back, files that could not be
 	ReplayCall     string    // turn, tool, input
 	ReplayOthers   string    // session, answers that are others, calls
+	ReplayFolder   string    // what was given
+	ReplayNoLog    string    // what was given
+	ReplayNoFile   string    // what was given
+	ReplayNotLive  string    // tools
 	ReplayLeftOut  string    // what and why
 	SessionLabels  [5]string // folder, model, file, forked from, damage
 	SessionTurns   plural
@@ -226,6 +230,8 @@ type Text struct {
 	AttachNot     string // name, reason
 	AttachMissing string
 	AttachOutside string
+	AttachNoFile  string
+	AttachLink    string
 	AttachDenied  string
 	AttachMuch    string
 	AttachMore    plural // of files

@@ -294,6 +294,10 @@ Exit code
 	ReplayThen:    "tools run on a copy of %s as it was before the first prompt, as far as that is known: brought back %d, not brought back %d",
 	ReplayCall:    "turn %d, %s %s",
 	ReplayOthers:  "session %s: other answers than in the log: %d of %d calls",
+	ReplayFolder:  "%q is a folder; the log of a session is a file. oneloop sessions lists them",
+	ReplayNoLog:   "%q is no log of a session; oneloop sessions lists them",
+	ReplayNoFile:  "there is no file %q; oneloop sessions lists the sessions",
+	ReplayNotLive: "not run again, so not compared: calls of %s",
 	ReplayLeftOut: "left out: %s",
 	ReplayHelp: `oneloop replay ID        take a session again from its log, and say whether it
                          comes out the same. ID is its id, the beginning of
@@ -394,6 +398,8 @@ yes
 	AttachNot:     "not attached: %s: %s",
 	AttachMissing: "there is no such file; the text goes as it is",
 	AttachOutside: "it is outside of the folders that are worked in; --add-dir adds one",
+	AttachNoFile:  "it is neither a file nor a folder",
+	AttachLink:    "it is a link that leads to no file",
 	AttachDenied:  "reading it was denied",
 	AttachMore:    plural{"%d more is not attached", "%d more are not attached"},
 	AttachMuch:    "enough is attached already; the model can read it",

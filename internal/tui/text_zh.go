@@ -285,6 +285,10 @@ var chinese = Text{
 	ReplayThen:    "工具在 %s 的副本上执行，内容尽可能恢复到第一个提示之前：恢复了 %d 项，未能恢复 %d 项",
 	ReplayCall:    "第 %d 轮，%s %s",
 	ReplayOthers:  "会话 %s：结果与日志不同的调用有 %d 个，共 %d 个",
+	ReplayFolder:  "%q 是目录，而会话的日志是文件。用 oneloop sessions 可以列出会话",
+	ReplayNoLog:   "%q 不是会话的日志。用 oneloop sessions 可以列出会话",
+	ReplayNoFile:  "没有文件 %q。用 oneloop sessions 可以列出会话",
+	ReplayNotLive: "没有重新执行、因此没有比较的调用：%s",
 	ReplayLeftOut: "没有重放：%s",
 	ReplayHelp: `oneloop replay ID        按日志把一个会话重放一遍，看结果是否相同。ID 是编号、
                          编号的开头或名称；也可以是文件
@@ -381,6 +385,8 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	AttachNot:     "未附上：%s：%s",
 	AttachMissing: "没有这个文件，文字原样发送",
 	AttachOutside: "在工作目录之外，可用 --add-dir 加入",
+	AttachNoFile:  "既不是文件也不是目录",
+	AttachLink:    "是一个没有指向任何文件的链接",
 	AttachDenied:  "不允许读取",
 	AttachMore:    plural{"另有 %d 个未附上", "另有 %d 个未附上"},
 	AttachMuch:    "附上的内容已经够多，模型可以自行读取",
