@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,17 +95,31 @@ func (t *attachment) find(m mention) (name, path string, err error) {
 	for _, name := range m.names {
 		full := t.homely(name)
 		info, err := files.Stat(full)
-		if errors.Is(err, workspace.ErrOutside) && m.path {
+		switch link := t.isLink(full); {
+		case errors.Is(err, workspace.ErrOutside) && (m.path || link):
 			return "", "", errors.New(t.words.AttachOutside)
-		}
-		if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+		case err != nil && link:
+			return "", "", errors.New(t.words.AttachLink)
+		case err != nil:
 			continue
+		case !info.IsDir() && !info.Mode().IsRegular():
+			return "", "", errors.New(t.words.AttachNoFile)
 		}
 		if path, err := files.Resolve(full); err == nil {
 			return name, path, nil
 		}
 	}
 	return "", "", nil
+}
+
+// isLink reports whether name is one in the folder that is worked in, wherever
+// it leads.
+func (t *attachment) isLink(name string) bool {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(t.agent.dir, name)
+	}
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode().Type() == fs.ModeSymlink
 }
 
 // attach has a file or folder come along as Read shows it, if that is allowed.

@@ -4,11 +4,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"oneloop/looptest/script"
@@ -43,7 +45,8 @@ func TestWhatAPromptNamesComesWithIt(t *testing.T) {
 	p.puts("latin.txt", "caf\xe9 cr\xe8me br\xfbl\xe9e\r\n")
 	p.puts("p.png", picture(t))
 	said := "explain @main.go, 看看@资料/说明.md里有什么, @\"a b.txt\" @latin.txt @p.png @资料 @main.go; mail a@main.go, @param @alice"
-	p.done(strings.Split(said, " ")...)
+	o := p.done(strings.Split(said, " ")...)
+	contains(t, o.stderr, "attached: main.go, 资料/说明.md, a b.txt, latin.txt, p.png, 资料\n")
 	m := p.request(1).Messages[0]
 	if got := m.Content[0].Text; got != said {
 		t.Errorf("the words are %q", got)
@@ -83,6 +86,10 @@ func TestWhatCannotBeAttachedIsSaidAndTheWordsGo(t *testing.T) {
 	if m := p.request(1).Messages[0]; len(m.Content) != 1 || m.Content[0].Text != prompt {
 		t.Errorf("sent was %+v", m.Content)
 	}
+	if err := errors.Join(syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o600), os.Symlink("/etc/hostname", filepath.Join(p.dir, "out")), os.Symlink("loop", filepath.Join(p.dir, "loop"))); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, p.run("see @pipe, @out and @loop").stderr, "not attached: pipe: it is neither", "not attached: out: it is outside", "not attached: loop: it is a link that leads to no file")
 	if o := p.run("@a/1 @a/2 @a/3 @a/4 @a/5 @a/6 @a/7 " + strings.Repeat("@b/"+strings.Repeat("x", 500), 1)); !strings.Contains(o.stderr, "a/5: there is") || !strings.Contains(o.stderr, "\n3 more are not attached") {
 		t.Errorf("many: %s", o.stderr)
 	}

@@ -58,10 +58,7 @@ func (p *program) task(ctx context.Context) (err error) {
 			progress.Say(n)
 		}
 	}
-	a.says.not = progress.Say
-	if tui.IsTerminal(p.stderr) {
-		a.says.attached = progress.Say
-	}
+	a.says = mentionsSaid{progress.Say, progress.Say}
 	still := func() {}
 	if p.opts.output == "text" || !tui.IsTerminal(p.stdout) { // what is written there meanwhile would be behind it
 		still = progress.Live(p.stderr, p.variable)
