@@ -196,6 +196,7 @@ func (t *turn) shrink(ctx context.Context, req *oneloop.Request, refusal error, 
 // of the window: what comes next makes the conversation shorter first.
 func (t *turn) spilled() bool {
 	if p, played := t.session.Transcript.(Playback); played {
+		t.goneOn++
 		return p.GoesOn()
 	}
 	if _, can := t.session.Transcript.(compacter); !can {

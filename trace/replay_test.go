@@ -211,6 +211,15 @@ var sessions = map[string]func(t *testing.T) *taken{
 		}
 		return k
 	},
+	"cut too often, at the output limit and at the window's end": func(t *testing.T) *taken {
+		cut := func(stop oneloop.StopReason) looptest.Reply {
+			return looptest.Reply{Message: &oneloop.Message{Role: oneloop.Assistant, Stop: stop, Blocks: []oneloop.Block{words("and")}}}
+		}
+		k := keep(t, cut(oneloop.StopContextWindow), cut(oneloop.StopMaxTokens), cut(oneloop.StopMaxTokens), cut(oneloop.StopMaxTokens), looptest.Say("the end"))
+		k.say(t.Context(), "one")
+		k.say(t.Context(), "two")
+		return k
+	},
 	"interrupted in a reply, and in a call": func(t *testing.T) *taken {
 		begun := make(chan struct{})
 		k := keep(t, looptest.Reply{Message: &oneloop.Message{Role: oneloop.Assistant, Blocks: []oneloop.Block{words("I am about")}}, Started: begun, Hang: true},
