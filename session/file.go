@@ -196,6 +196,16 @@ func openFile(path string) (*file, error) {
 	return &file{path: path, f: opened}, nil
 }
 
+// InUse reports whether somebody works on the session whose log is at path. Of a
+// log that cannot be written here, that is not known: false.
+func InUse(path string) bool {
+	f, err := openFile(path)
+	if err == nil {
+		f.close()
+	}
+	return errors.Is(err, ErrInUse)
+}
+
 // Damage is a part of a log that could not be read, or was read with more care
 // than others. The file is left as it is, but for a torn end.
 type Damage struct {

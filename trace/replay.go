@@ -87,7 +87,7 @@ type OtherAnswer struct {
 // The error is that of reading the log, or the cause of ctx. A difference is
 // none.
 func Replay(ctx context.Context, path string, o ReplayOptions) (*Replayed, error) {
-	p := &player{o: o, out: &Replayed{}, denied: map[string]bool{}}
+	p := &player{path: path, o: o, out: &Replayed{}, denied: map[string]bool{}}
 	head, damage, err := session.Read(path, func(e session.Entry) error {
 		p.entries = append(p.entries, e)
 		return nil
@@ -137,6 +137,7 @@ func (p *player) load(path string) error {
 // must be what the log has next. And it is the model and the tools, which say
 // what the log has next.
 type player struct {
+	path    string
 	o       ReplayOptions
 	out     *Replayed
 	entries []session.Entry
@@ -216,7 +217,11 @@ func (p *player) take(ctx context.Context) {
 		p.differ(p.upcoming(), fmt.Sprintf("the end of the turn (%v)", err))
 	}
 	if p.broke {
-		p.out.LeftOut = append(p.out.LeftOut, fmt.Sprintf("turn %d breaks off at entry %d: the program was ended there, or is still at it", p.turn, p.entries[p.end-1].N))
+		why := "the program was ended there"
+		if p.end == len(p.entries) && session.InUse(p.path) {
+			why = "another oneloop is still at it"
+		}
+		p.out.LeftOut = append(p.out.LeftOut, fmt.Sprintf("turn %d breaks off at entry %d: %s", p.turn, p.entries[p.end-1].N, why))
 		p.skip()
 	}
 }

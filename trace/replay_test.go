@@ -504,6 +504,25 @@ func TestWhatIsLostOfALogIsLeftOutAndSaid(t *testing.T) {
 	}
 }
 
+func TestATurnThatIsStillAtWorkIsSaidToBe(t *testing.T) {
+	k := keep(t, looptest.Answer(do("a", "Look")), looptest.Say("done"))
+	var meanwhile []string
+	k.Turn(t.Context(), func(e oneloop.Event) {
+		if e.Kind() == oneloop.KindToolStart {
+			meanwhile = replay(t, k.path, trace.ReplayOptions{}).LeftOut
+		}
+	}, words("one"))
+	k.close()
+	if len(meanwhile) != 1 || !matches(t, `turn 1 breaks off at entry \d+: another oneloop is still at it`, meanwhile[0]) {
+		t.Errorf("meanwhile: %q", meanwhile)
+	}
+	change(t, k.path, torn(3))
+	left := replay(t, k.path, trace.ReplayOptions{}).LeftOut
+	if len(left) == 0 || !matches(t, `turn 1 breaks off at entry \d+: the program was ended there$`, left[len(left)-1]) {
+		t.Errorf("when it was ended: %q", left)
+	}
+}
+
 func TestRealToolsAreRunBesideTheLogAndTheirOtherAnswersAreTold(t *testing.T) {
 	k := sessions["calls side by side, and their failures"](t)
 	k.close()
