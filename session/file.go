@@ -218,6 +218,10 @@ type Damage struct {
 // unfinished is what a killed writer leaves.
 const unfinished = "the last entry was not written to its end"
 
+// Torn reports whether it is only the end of the log that was not written: it
+// is cut off when the log is opened, and nobody acted on it.
+func (d Damage) Torn() bool { return d.What == unfinished }
+
 func (d Damage) String() string {
 	return fmt.Sprintf("line %d: %s", d.Line, d.What)
 }

@@ -191,7 +191,7 @@ func fold(dir string, r io.Reader, upTo int64, v *view, n *int64) (head Head, wh
 	if err == nil && head.ID == "" && *n == 0 && len(damage) > 1 {
 		err = errNoHead
 	}
-	v.damaged = v.damaged || slices.ContainsFunc(damage, func(d Damage) bool { return d.What != unfinished })
+	v.damaged = v.damaged || slices.ContainsFunc(damage, func(d Damage) bool { return !d.Torn() })
 	v.holes = v.holes || slices.ContainsFunc(damage, func(d Damage) bool { return d.hole })
 	return head, whole, append(before, damage...), err
 }
@@ -419,8 +419,24 @@ func (l *Log) Close() error {
 	if l.bad != nil || len(l.file.wait) > 0 {
 		l.bad = l.file.add(nil)
 	}
+	if lost := bytes.Count(l.file.wait, []byte("\n")); l.bad != nil && lost > 0 {
+		l.bad = &LostError{Path: l.file.path, Entries: lost, Err: l.bad}
+	}
 	return errors.Join(l.bad, l.file.close())
 }
+
+// LostError says that entries of a log that is closed could not be written.
+type LostError struct {
+	Path    string
+	Entries int
+	Err     error
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("the last %d entries of the session log %s are lost: %v", e.Entries, e.Path, e.Err)
+}
+
+func (e *LostError) Unwrap() error { return e.Err }
 
 // reader reads the log as it is now, also what waits to be written.
 func (l *Log) reader() io.Reader {

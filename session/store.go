@@ -346,6 +346,9 @@ func Fork(path string, at int64, opts LogOptions) (string, error) {
 	if from.Err != nil {
 		return fail(from.Err)
 	}
+	if err := from.readable(); err != nil {
+		return fail(err)
+	}
 	if opts.Dir == "" {
 		opts.Dir = from.Dir
 	}
@@ -586,12 +589,17 @@ func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error)
 }
 
 // Rename gives a session a name, by which it can be found; an empty one takes
-// it away.
+// it away. That is no work in the session: which one was worked in last stays
+// as it was.
 func Rename(path, name string) error {
+	was, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
 	l, _, err := OpenLog(path, LogOptions{})
 	if err != nil {
 		return err
 	}
 	l.SetInfo(func(i *Info) { i.Name = strings.Join(strings.Fields(name), " ") })
-	return errors.Join(l.Kept(), l.Close())
+	return errors.Join(l.Kept(), l.Close(), os.Chtimes(path, time.Time{}, was.ModTime()))
 }

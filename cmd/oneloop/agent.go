@@ -64,6 +64,7 @@ type agent struct {
 	says    mentionsSaid
 	drop    func() error                        // closes files; nil: they share another agent's
 	hear    atomic.Pointer[func(oneloop.Event)] // who listens now
+	lost    func(*session.LostError)            // says what of the conversation is lost
 	one     sync.Mutex                          // held while they hear
 }
 
@@ -379,8 +380,11 @@ func (a *agent) Close() error {
 	}
 	if l := a.log.Load(); l != nil {
 		told := l.Kept() != nil // then Trouble has said so
-		if bad := l.Close(); !told {
+		bad := l.Close()
+		if !told {
 			err = errors.Join(err, bad)
+		} else if lost, ok := errors.AsType[*session.LostError](bad); ok && a.lost != nil {
+			a.lost(lost)
 		}
 	}
 	if a.own {

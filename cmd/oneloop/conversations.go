@@ -78,7 +78,7 @@ func (c *conversation) goTo(ctx context.Context, path string) error {
 		c.front.Say(fmt.Sprintf(c.words.LogTrouble, err))
 	}
 	for _, d := range damage {
-		c.front.Say(fmt.Sprintf(c.words.LogDamaged, log.ID(), d))
+		c.front.Say(c.damaged(log.ID(), d))
 	}
 	c.recap()
 	c.takeUp()

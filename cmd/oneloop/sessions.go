@@ -27,6 +27,9 @@ func (p *program) store() *session.Store {
 // keep gives an agent the log of its conversation.
 func (p *program) keep(a *agent, s spec) error {
 	opts := p.logOptions(a, s)
+	a.lost = func(e *session.LostError) {
+		fmt.Fprintf(p.stderr, p.words.LogLost+"\n", e.Entries, tui.Visible(e.Path), tui.Visible(e.Err.Error()))
+	}
 	if s.resume == "" {
 		a.take(p.newLog(opts))
 		return nil
@@ -36,7 +39,7 @@ func (p *program) keep(a *agent, s spec) error {
 		return p.inUse(err, s.resume)
 	}
 	for _, d := range damage {
-		p.settings.Notices = append(p.settings.Notices, fmt.Sprintf(p.words.LogDamaged, log.ID(), d))
+		p.settings.Notices = append(p.settings.Notices, p.damaged(log.ID(), d))
 	}
 	a.take(log)
 	a.ends.source = "resume"
@@ -166,6 +169,14 @@ func (p *program) noSession(ref string, err error) error {
 		return usagef(p.words.NoSuchSession, ref)
 	}
 	return usagef(p.words.NoSession, err)
+}
+
+// damaged says what is damaged in the log of a session that is opened.
+func (p *program) damaged(id string, d session.Damage) string {
+	if d.Torn() {
+		return fmt.Sprintf(p.words.LogTorn, id)
+	}
+	return fmt.Sprintf(p.words.LogDamaged, id, d)
 }
 
 // inUse is err with what can be done about a session that is open elsewhere.

@@ -50,13 +50,13 @@ func (p *program) sessions(context.Context) error {
 		return p.withSession(store, dir, args[0], p.showSession)
 	case do == "rename" && len(args) > 1:
 		return p.withSession(store, dir, args[0], func(l session.Listed) error {
-			return p.inUse(session.Rename(l.Path, strings.Join(args[1:], " ")), l.Path)
+			return p.busy(session.Rename(l.Path, strings.Join(args[1:], " ")), l.Path)
 		})
 	case do == "rm" && len(args) > 0:
 		for _, ref := range args {
 			err := p.withSession(store, dir, ref, func(l session.Listed) error {
 				if err := store.Remove(l.Path); err != nil {
-					return p.inUse(err, l.Path)
+					return p.busy(err, l.Path)
 				}
 				_, err := fmt.Fprintf(p.stdout, p.words.SessionRemoved+"\n", tui.Visible(l.ID))
 				return err
@@ -85,6 +85,15 @@ func (p *program) sessions(context.Context) error {
 		})
 	}
 	return usagef("%s", p.words.SessionsUsage)
+}
+
+// busy is err with what can be done about a session that is open elsewhere
+// and is to be changed: no copy helps.
+func (p *program) busy(err error, path string) error {
+	if errors.Is(err, session.ErrInUse) {
+		return &codeError{exitConfig, fmt.Errorf(p.words.SessionBusy, idOf(path))}
+	}
+	return err
 }
 
 // withSession does something with the session that is meant by ref.

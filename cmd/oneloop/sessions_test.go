@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"oneloop/looptest/script"
+	"oneloop/session"
 )
 
 // log is the file of the only session of p.
@@ -245,6 +246,62 @@ func TestCaseSess06ADiskThatIsFullForAWhile(t *testing.T) {
 	}
 	p.done("--sandbox", "none", "-c", "go on")
 	contains(t, string(p.request(4).Body), "long words long words", "echo one", "echo two", `"done"`)
+}
+
+// TestWhatAFullDiskDidNotTakeIsToldAtTheEnd lets the log grow to a limit only.
+func TestWhatAFullDiskDidNotTakeIsToldAtTheEnd(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("not run: limits of another process are set on Linux only")
+	}
+	p := newProduct(t, script.Say(script.Text(strings.Repeat("long words ", 2000)), shell("t1", "echo one")), say("done"))
+	p.small(16)
+	o := p.run("--sandbox", "none", "go")
+	contains(t, o.stderr, "the conversation cannot be kept at the moment", "entries of the conversation are lost")
+	if o.code != 0 || o.stdout != "done\n" {
+		t.Errorf("exit code %d, stdout %q", o.code, o.stdout)
+	}
+}
+
+// TestAnOpenSessionIsNotToBeChanged has a session renamed and removed that is
+// open: a copy of it would not help.
+func TestAnOpenSessionIsNotToBeChanged(t *testing.T) {
+	p := newProduct(t, say("ok"))
+	p.done("begin")
+	open, _, err := session.OpenLog(p.log(), session.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	for _, args := range [][]string{{"sessions", "rm", open.ID()}, {"sessions", "rename", open.ID(), "x"}} {
+		o := p.run(args...)
+		contains(t, o.stderr, "is open in another oneloop")
+		if o.code == 0 || strings.Contains(o.stderr, "--fork") {
+			t.Errorf("%v: exit code %d, %s", args, o.code, o.stderr)
+		}
+	}
+}
+
+// TestATornEndIsToldAsWhatItIs cuts the log where a killed writer would.
+func TestATornEndIsToldAsWhatItIs(t *testing.T) {
+	p := newProduct(t, script.Reply{Repeat: true, Blocks: []script.Block{script.Text("ok")}})
+	p.done("begin")
+	if err := os.Truncate(p.log(), fileSize(t, p.log())-5); err != nil {
+		t.Fatal(err)
+	}
+	o := p.done("-c", "go on")
+	contains(t, o.stderr, "cut off", "nothing that was acted on is lost")
+	if strings.Contains(o.stderr, "damaged") {
+		t.Errorf("it is told as damage: %s", o.stderr)
+	}
+}
+
+func fileSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }
 
 // unlimited lets the program that runs write files of any size.

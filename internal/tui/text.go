@@ -125,6 +125,8 @@ type Text struct {
 	LogTrouble     string // error
 	LogKept        string
 	LogDamaged     string // session, the damage
+	LogTorn        string // session
+	LogLost        string // how many entries, file, error
 	NothingKept    string
 	NoSession      string // error
 	NoSuchSession  string // what was given
@@ -133,6 +135,7 @@ type Text struct {
 	OwnHow         string
 	NoSessionHere  string // folder
 	SessionInUse   string // session
+	SessionBusy    string // session
 	Resumed        string // title, turns
 	ResumeHint     string // session
 	SessionsUsage  string

@@ -264,6 +264,8 @@ Exit code
 	LogTrouble:    "the conversation cannot be kept at the moment: %v. The work goes on, and what is missing is written as soon as it can be",
 	LogKept:       "the conversation is kept again, with all that was missing",
 	LogDamaged:    "the log of session %s is damaged, %v; the rest is used, and the file is left as it is",
+	LogTorn:       "the last line of the log of session %s was not written to its end and was cut off; nothing that was acted on is lost",
+	LogLost:       "the last %d entries of the conversation are lost, they could not be written to %s: %s",
 	NothingKept:   "no sessions are kept: there is no folder for them that can be written. Set HOME or XDG_STATE_HOME",
 	NoSession:     "%v. oneloop sessions lists them",
 	NoSuchSession: "there is no session %q. oneloop sessions lists them",
@@ -273,6 +275,7 @@ Exit code
 
 	NoSessionHere: "no session of %s is kept; begin one with a task, or without -c",
 	SessionInUse:  "session %s is open in another oneloop. Wait for its end, or go on with a copy of it: add --fork",
+	SessionBusy:   "session %s is open in another oneloop. Wait for its end",
 	Resumed:       "going on with: %s (%s)",
 	ResumeHint:    "to go on with this conversation: oneloop -r %s",
 	ShellUsage:    "completion bash, completion zsh, or completion fish: a script for that shell, as in eval \"$(oneloop completion bash)\"",

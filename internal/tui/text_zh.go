@@ -255,6 +255,8 @@ var chinese = Text{
 	LogTrouble:     "对话暂时无法保存：%v。工作照常进行，能写入时会补上缺少的内容",
 	LogKept:        "对话又能保存了，之前缺少的内容已补上",
 	LogDamaged:     "会话 %s 的记录有损坏，%v；其余部分照常使用，文件保持原样",
+	LogTorn:        "会话 %s 的记录最后一行没有写完，已经截去；已经执行的内容都没有丢失",
+	LogLost:        "对话最后的 %d 条记录没能写入 %s，已经丢失：%s",
 	NothingKept:    "没有保存任何会话：没有可写的目录。请设置 HOME 或 XDG_STATE_HOME",
 	NoSession:      "%v。用 oneloop sessions 可以列出会话",
 	NoSuchSession:  "没有会话 %q。用 oneloop sessions 可以列出会话",
@@ -264,6 +266,7 @@ var chinese = Text{
 
 	NoSessionHere: "%s 没有保存的会话；直接给出任务，或去掉 -c",
 	SessionInUse:  "会话 %s 正被另一个 oneloop 使用。请等它结束，或加上 --fork 用它的副本继续",
+	SessionBusy:   "会话 %s 正被另一个 oneloop 使用。请等它结束",
 	Resumed:       "继续：%s（%s）",
 	ResumeHint:    "要继续这次对话：oneloop -r %s",
 	ShellUsage:    "completion bash、completion zsh 或 completion fish：该 shell 的补全脚本，例如 eval \"$(oneloop completion bash)\"",
