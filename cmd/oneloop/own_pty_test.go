@@ -116,6 +116,21 @@ func TestACommandTypedDuringATurnRunsBehindIt(t *testing.T) {
 	c.ends()
 }
 
+func TestALineTypedDuringACommandOfThePersonsOwnIsSaidThoughTheTurnBeforeFailed(t *testing.T) {
+	p := newProduct(t, script.Fail(400, "invalid_request_error", "no"), say("heard"))
+	c := p.converse()
+	c.types("a prompt\r")
+	c.sees("error: ")
+	c.types("!touch mark; while [ ! -e go ]; do sleep 0.02; done; echo went\r")
+	p.marked()
+	c.types("meanwhile\r")
+	c.sees("waits as 1")
+	p.lets()
+	c.sees("> meanwhile", "heard")
+	c.types("\x04")
+	c.ends()
+}
+
 func TestALongOutputIsCutForTheModelAndKept(t *testing.T) {
 	p := newProduct(t, say("heard it"))
 	c := p.converse()

@@ -133,8 +133,8 @@ func (c *conversation) speak(line string) []oneloop.Block {
 // hold keeps what waits until the person says more. It is not sent into what
 // may fail again.
 func (c *conversation) hold() {
-	c.waits.held = true
-	if n := len(c.agent.Inbox.List()); n > 0 {
+	n := len(c.agent.Inbox.List())
+	if c.waits.held = n > 0; c.waits.held {
 		c.front.Say(c.words.Held(n))
 	}
 }
@@ -143,8 +143,8 @@ func (c *conversation) hold() {
 // in it when it was left.
 func (c *conversation) takeUp() {
 	c.agent.Inbox.Resume(c.agent.log.Load())
-	if list := c.agent.Inbox.List(); len(list) > 0 {
-		c.waits.held = true
+	list := c.agent.Inbox.List()
+	if c.waits.held = len(list) > 0; c.waits.held {
 		c.front.Say(c.words.QueueOffered)
 		c.front.Say(c.listed(list))
 	}
