@@ -105,7 +105,7 @@ func measure(ctx context.Context, o options) (figures []figure, missing []string
 		return nil, nil, err
 	}
 	if o.Program == "" {
-		b.ours, err = build(ctx, dir, "oneloop", "oneloop/cmd/oneloop", unconfined...)
+		b.ours, err = shipped(ctx, dir)
 	} else {
 		b.ours, err = program{Name: "oneloop", Path: o.Program, Args: unconfined}.measured()
 	}

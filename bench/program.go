@@ -24,16 +24,26 @@ type program struct {
 }
 
 // build compiles the package without cgo and symbols.
-func build(ctx context.Context, dir, name, pkg string, args ...string) (program, error) {
-	p := program{Name: name, Path: filepath.Join(dir, name), Args: args}
-	link, tags := "-s -w", ""
-	if strings.HasSuffix(pkg, "cmd/oneloop") { // as make build has it
-		link, tags = "-s -w -funcalign=16", "nethttpomithttp2"
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", tags, "-ldflags", link, "-o", p.Path, pkg)
+func build(ctx context.Context, dir, name, pkg string) (program, error) {
+	p := program{Name: name, Path: filepath.Join(dir, name)}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", p.Path, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	}
+	return p.measured()
+}
+
+// shipped is the program as make build has it.
+func shipped(ctx context.Context, dir string) (program, error) {
+	p := program{Name: "oneloop", Path: filepath.Join(dir, "oneloop"), Args: unconfined}
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return p, fmt.Errorf("find the folder of the module: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "make", "-C", strings.TrimSpace(string(root)), "build", "BIN="+p.Path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return p, fmt.Errorf("make build: %w\n%s", err, out)
 	}
 	return p.measured()
 }

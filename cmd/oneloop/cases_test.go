@@ -250,7 +250,7 @@ func TestCaseStrm03OneLineOfManyMegabytes(t *testing.T) {
 			t.Errorf("%d bytes: the file is %v, %v", size, info, err)
 		}
 		t.Logf("a line of %d bytes: peak memory %.1f times that", size, float64(p.peak)/float64(size))
-		if p.peak > quiet.peak+int64(10*size)+6<<20 { // the collector begins at 4 MB
+		if p.peak > quiet.peak+int64(10*size)+8<<20 { // the collector begins at 4 MB, and runs beside the rest
 			t.Errorf("%d bytes: peak memory %d MB, %d MB without any", size, p.peak>>20, quiet.peak>>20)
 		}
 		if quiet.peak > 0 && p.peak <= 0 {
