@@ -94,3 +94,31 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 		t.Errorf("told is %v", lost)
 	}
 }
+
+// TestATurnThatBrokeOffIsCounted has a process end in a turn, twice.
+func TestATurnThatBrokeOffIsCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	l := session.NewLog(path, session.LogOptions{})
+	for turn := 1; turn <= 2; turn++ {
+		l.Event(oneloop.TurnStart{})
+		if err := l.Append(t.Context(), oneloop.UserText("do it")); err != nil {
+			t.Fatal(err)
+		}
+		l.Close() // what a kill leaves
+		for range 2 {
+			again, _, err := session.OpenLog(path, session.LogOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i := again.Info(); i.Turns != turn || i.Title != "do it" {
+				t.Errorf("after %d turns it says %d, %q", turn, i.Turns, i.Title)
+			}
+			again.Close()
+		}
+		var err error
+		if l, _, err = session.OpenLog(path, session.LogOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Close()
+}

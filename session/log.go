@@ -130,7 +130,14 @@ func (l *Log) read() ([]Damage, error) {
 	}
 	l.view.settle()
 	if m := l.view.unanswered(); m != nil {
-		return damage, l.append(m)
+		if err := l.append(m); err != nil {
+			return damage, err
+		}
+	}
+	if l.view.inTurn && len(l.view.prompts) > 0 { // its process ended before the turn did
+		l.view.inTurn = false
+		l.view.account(&l.view.info)
+		l.put(kindInfo, l.view.info)
 	}
 	return damage, nil
 }
@@ -209,7 +216,7 @@ func foldParent(dir string, p Place, before int64, v *view) ([]Damage, error) {
 	}
 	v.keep = true // the one who called still needs it
 	// Those are not the fork's.
-	v.info.Name, v.queue = "", nil
+	v.info.Name, v.queue, v.inTurn = "", nil, false
 	v.before, v.spent, v.closed, v.models, v.turns = oneloop.Spend{}, oneloop.Spend{}, oneloop.Spend{}, nil, nil
 	return damage, err
 }

@@ -30,6 +30,7 @@ type view struct {
 	closed  oneloop.Spend // at the end of the last turn
 	prompts []Prompt
 	queue   []queuedItem // what waits to be said
+	inTurn  bool         // one began that has no end, and is not counted
 	holes   bool         // entries are missing in it
 	damaged bool         // its log is damaged
 
@@ -100,7 +101,9 @@ func (v *view) take(e entry) error {
 	case kindQueue:
 		return decodedErr(e.data, v.wait)
 	case kindInfo:
-		return decoded(e.data, func(i Info) { v.info = i })
+		return decoded(e.data, func(i Info) { v.info, v.inTurn = i, false })
+	case string(oneloop.KindTurnStart):
+		v.inTurn = true
 	case string(oneloop.KindSpend):
 		return decoded(e.data, v.spend)
 	case string(oneloop.KindTurnEnd):
