@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"oneloop"
-	"oneloop/internal/wire"
+	"oneloop/internal/rawjson"
 )
 
 // A log is taken for damaged where it can be read and no API would take what it
@@ -131,7 +131,7 @@ func oneBit(x, y string) bool {
 // fields is nil unless an object has a field that differs from one of the set
 // in one bit. Readers here would not see it, and an API would.
 func (w words) fields(object []byte) error {
-	for key := range wire.Value(bytes.TrimSpace(object)).Fields() {
+	for key := range rawjson.Value(bytes.TrimSpace(object)).Fields() {
 		if near := w.near(string(key)); near != "" {
 			return fmt.Errorf("it has no field %q but %q", near, key)
 		}
@@ -185,7 +185,7 @@ func soundBlock(b oneloop.Block) error {
 
 // soundSource is nil for an image or a document whose data can be read.
 func soundSource(raw []byte) error {
-	source := wire.Value(bytes.TrimSpace(raw)).Field("source")
+	source := rawjson.Value(bytes.TrimSpace(raw)).Field("source")
 	if raw == nil || source == nil {
 		return nil
 	}

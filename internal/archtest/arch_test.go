@@ -22,7 +22,7 @@ const module = "oneloop"
 
 // What a package reaches by these.
 var (
-	byWire      = []string{".", "model/catalog", "internal/sse", "internal/wire", "internal/unseen"}
+	byWire      = []string{".", "model/catalog", "internal/rawjson", "internal/sse", "internal/wire", "internal/unseen"}
 	byWorkspace = []string{"workspace", "workspace/confine", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/system", "internal/unseen"}
 	byTool      = append([]string{".", "tool", "policy/shell", "internal/text", "internal/webpage"}, byWorkspace...)
 )
@@ -43,14 +43,15 @@ var mayImport = map[string][]string{
 	"tool":              byTool,
 	"policy":            append([]string{".", "policy/shell"}, byWorkspace...),
 	"prompt":            byTool,
-	"session":           append([]string{"."}, byWorkspace...),
-	"team":              append([]string{"session", "budget", "model/catalog"}, byTool...),
-	"trace":             append([]string{".", "session", "budget", "model/catalog", "internal/mask"}, byWorkspace...),
+	"session":           append([]string{".", "internal/rawjson"}, byWorkspace...),
+	"team":              append([]string{"session", "internal/rawjson", "budget", "model/catalog"}, byTool...),
+	"trace":             append([]string{".", "session", "internal/rawjson", "budget", "model/catalog", "internal/mask"}, byWorkspace...),
 	"internal/gitsafe":  {},
 	"internal/guard":    {"internal/unseen"},
 	"internal/ignore":   {},
 	"internal/mask":     {},
 	"internal/sse":      {},
+	"internal/rawjson":  {},
 	"internal/wire":     {".", "internal/unseen"},
 	"internal/text":     {"internal/unseen"},
 	"internal/webpage":  {"internal/text", "internal/unseen"},

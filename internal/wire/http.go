@@ -1,3 +1,4 @@
+// Package wire is the HTTP that the adapters of model APIs share.
 package wire
 
 import (

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"oneloop"
+	"oneloop/internal/rawjson"
 	"oneloop/internal/wire"
 	"oneloop/model/catalog"
 )
@@ -108,7 +109,7 @@ func (e *encoder) add(m *oneloop.Message) error {
 			fallthrough
 		default:
 			to = append(to, `{"role":`...)
-			to = wire.AppendString(to, string(m.Role))
+			to = rawjson.AppendString(to, string(m.Role))
 			to = append(to, `,"content":[`...)
 			e.open = m.Role
 		}
@@ -140,7 +141,7 @@ func (e *encoder) block(b oneloop.Block) error {
 		e.run.tail, err = oneloop.AppendBlock(e.run.tail, b)
 		return err
 	}
-	v := wire.Parse(raw)
+	v := rawjson.Parse(raw)
 	if !v.IsObject() {
 		return fmt.Errorf("its raw JSON is no object: %s", wire.Printable(raw, 100))
 	}
@@ -161,7 +162,7 @@ func takesMark(b oneloop.Block) bool {
 	return false
 }
 
-func hasMark(v wire.Value) bool {
+func hasMark(v rawjson.Value) bool {
 	return bytes.Contains(v, []byte(`"cache_control"`)) && !v.Field("cache_control").IsNull()
 }
 
@@ -197,7 +198,7 @@ func (e *encoder) body(params []byte, req *oneloop.Request) (oneloop.Parts, erro
 func (e *encoder) messages(parts oneloop.Parts, mark string) oneloop.Parts {
 	end, tail := e.run.len(), []byte(nil)
 	if last := e.lastBlock(); e.open == oneloop.Assistant && last >= 0 {
-		if tail = trimmed(wire.Value(e.run.from(last))); tail != nil {
+		if tail = trimmed(rawjson.Value(e.run.from(last))); tail != nil {
 			end = last
 		}
 	}
@@ -228,7 +229,7 @@ func (e *encoder) lastBlock() int {
 
 // trimmed returns a text block without white space at its end, nil when it
 // has none or is no text block.
-func trimmed(v wire.Value) []byte {
+func trimmed(v rawjson.Value) []byte {
 	if v.Field("type").Text() != "text" {
 		return nil
 	}
@@ -237,7 +238,7 @@ func trimmed(v wire.Value) []byte {
 	if short == text {
 		return nil
 	}
-	return v.With(wire.Edit{Name: "text", Value: wire.AppendString(nil, short)})
+	return v.With(rawjson.Edit{Name: "text", Value: rawjson.AppendString(nil, short)})
 }
 
 // places says where in the run the marks go: at the end of what the previous
@@ -325,7 +326,7 @@ func (h *head) build(mark string) error {
 			continue
 		}
 		j, err := oneloop.AppendBlock(nil, b)
-		if err == nil && !wire.Parse(j).IsObject() {
+		if err == nil && !rawjson.Parse(j).IsObject() {
 			err = fmt.Errorf("its raw JSON is no object")
 		}
 		if err != nil {
@@ -350,7 +351,7 @@ func (h *head) list(dst []byte, name string, items [][]byte, mark string) []byte
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		item = wire.Parse(item)
+		item = rawjson.Parse(item)
 		h.own = h.own || hasMark(item)
 		dst = append(dst, item...)
 	}
@@ -362,7 +363,7 @@ func (h *head) list(dst []byte, name string, items [][]byte, mark string) []byte
 
 func toolJSON(t oneloop.ToolDef) ([]byte, error) {
 	if t.Raw != nil {
-		if !wire.Parse(t.Raw).IsObject() {
+		if !rawjson.Parse(t.Raw).IsObject() {
 			return nil, fmt.Errorf("anthropic: the raw definition of a tool is no JSON object: %s", wire.Printable(t.Raw, 100))
 		}
 		return t.Raw, nil
@@ -371,14 +372,14 @@ func toolJSON(t oneloop.ToolDef) ([]byte, error) {
 	if schema == nil {
 		schema = []byte(`{"type":"object"}`)
 	}
-	if !wire.Parse(schema).IsObject() {
+	if !rawjson.Parse(schema).IsObject() {
 		return nil, fmt.Errorf("anthropic: the schema of tool %q is no JSON object", t.Name)
 	}
 	j := append([]byte(nil), `{"name":`...)
-	j = wire.AppendString(j, t.Name)
+	j = rawjson.AppendString(j, t.Name)
 	if t.Description != "" {
 		j = append(j, `,"description":`...)
-		j = wire.AppendString(j, t.Description)
+		j = rawjson.AppendString(j, t.Description)
 	}
 	j = append(j, `,"input_schema":`...)
 	return append(append(j, schema...), '}'), nil
@@ -408,7 +409,7 @@ func (m *Model) encode(e *encoder, req *oneloop.Request, emit func(oneloop.Event
 		limit = m.known.MaxOutput
 	}
 	p := append(make([]byte, 0, 256), `{"model":`...)
-	p = wire.AppendString(p, m.name)
+	p = rawjson.AppendString(p, m.name)
 	p = append(p, `,"max_tokens":`...)
 	p = strconv.AppendInt(p, int64(limit), 10)
 	p = append(p, `,"stream":true`...)
@@ -426,7 +427,7 @@ func (m *Model) encode(e *encoder, req *oneloop.Request, emit func(oneloop.Event
 				Message: fmt.Sprintf("%s takes no effort %q, only %s", m.name, effort, strings.Join(m.known.Efforts, ", "))}
 		default:
 			p = append(p, `,"output_config":{"effort":`...)
-			p = append(wire.AppendString(p, effort), '}')
+			p = append(rawjson.AppendString(p, effort), '}')
 		}
 	}
 	return e.body(p, req)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"oneloop"
+	"oneloop/internal/rawjson"
 	"oneloop/internal/wire"
 )
 
@@ -85,7 +86,7 @@ func (m *Model) refused(ctx context.Context, resp *http.Response) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	e := m.said(resp, wire.Parse(body))
+	e := m.said(resp, rawjson.Parse(body))
 	if e.Type == "" && e.Message == "" {
 		e.Message = m.describe(resp, body, err)
 		if resp.StatusCode == http.StatusForbidden {
@@ -114,7 +115,7 @@ func (m *Model) redirected(resp *http.Response) error {
 }
 
 // said reads an error in the API's form, or in one that gateways use.
-func (m *Model) said(resp *http.Response, v wire.Value) *oneloop.APIError {
+func (m *Model) said(resp *http.Response, v rawjson.Value) *oneloop.APIError {
 	e := m.fail(resp, classOf(resp.StatusCode), "")
 	fillError(e, v, m.clean)
 	e.RetryAfter = wire.RetryAfter(resp.Header, time.Now())
@@ -130,7 +131,7 @@ func (m *Model) said(resp *http.Response, v wire.Value) *oneloop.APIError {
 
 // fillError takes what a body says of an error; clean makes its texts fit to
 // be shown.
-func fillError(e *oneloop.APIError, v wire.Value, clean func(string) string) {
+func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) {
 	body := v.Field("error")
 	if body.IsNull() {
 		body = v

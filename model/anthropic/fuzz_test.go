@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 
 	"oneloop"
-	"oneloop/internal/wire"
+	"oneloop/internal/rawjson"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -43,7 +43,7 @@ func FuzzStream(f *testing.F) {
 			t.Fatalf("%v in %s", err, body.Bytes())
 		}
 		for _, c := range whole.msg.ToolUses() {
-			if !goodID(c.ID) || !goodName(c.Name) || !wire.Parse(c.Input).IsObject() {
+			if !goodID(c.ID) || !goodName(c.Name) || !rawjson.Parse(c.Input).IsObject() {
 				t.Errorf("a call that cannot be sent back: %+v", c)
 			}
 		}

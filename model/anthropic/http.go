@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"oneloop"
+	"oneloop/internal/rawjson"
 	"oneloop/internal/sse"
 	"oneloop/internal/wire"
 )
@@ -227,7 +228,7 @@ func (m *Model) ended(ctx context.Context, r *reply, err error) (*oneloop.Messag
 // from a server that does not stream.
 func (m *Model) object(ctx context.Context, resp *http.Response, body io.Reader, r *reply) (*oneloop.Message, error) {
 	data, err := io.ReadAll(io.LimitReader(body, int64(m.maxEvent)+1))
-	v := wire.Parse(data)
+	v := rawjson.Parse(data)
 	switch {
 	case ctx.Err() != nil && v == nil:
 		return nil, context.Cause(ctx)

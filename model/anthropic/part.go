@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/internal/rawjson"
 	"oneloop/internal/wire"
 )
 
@@ -17,21 +18,21 @@ import (
 type part struct {
 	number  int // from 0, in order of appearance
 	kind    string
-	stub    wire.Value // as it started
+	stub    rawjson.Value // as it started
 	stopped bool
 
-	quoted    []quoted    // strings that came in pieces
-	show      wire.Pieces // of text and reasoning, for those who watch
-	input     []byte      // JSON in the making
-	inputs    bool        // a delta for it came
-	pieces    wire.Pieces // of input
+	quoted    []quoted       // strings that came in pieces
+	show      rawjson.Pieces // of text and reasoning, for those who watch
+	input     []byte         // JSON in the making
+	inputs    bool           // a delta for it came
+	pieces    rawjson.Pieces // of input
 	citations [][]byte
-	edits     []wire.Edit // fields that came whole
-	lost      []string    // deltas of unknown type
+	edits     []rawjson.Edit // fields that came whole
+	lost      []string       // deltas of unknown type
 
-	raw    wire.Value // once stopped
-	broken string     // why its input is no object
-	wrote  string     // that input
+	raw    rawjson.Value // once stopped
+	broken string        // why its input is no object
+	wrote  string        // that input
 }
 
 // quoted is a string field, with its escapes as they came, after its opening
@@ -57,7 +58,7 @@ func (p *part) begin(r *reply) {
 	}
 }
 
-func (p *part) showText(r *reply, v wire.Value) {
+func (p *part) showText(r *reply, v rawjson.Value) {
 	q, _ := v.Quoted()
 	if s := p.show.Next(q); s != "" {
 		r.shown = true
@@ -65,7 +66,7 @@ func (p *part) showText(r *reply, v wire.Value) {
 	}
 }
 
-func (p *part) showThinking(r *reply, v wire.Value) {
+func (p *part) showThinking(r *reply, v rawjson.Value) {
 	q, _ := v.Quoted()
 	if s := p.show.Next(q); s != "" {
 		r.shown = true
@@ -79,7 +80,7 @@ func (p *part) showInput(r *reply, json string) {
 }
 
 // take puts in one delta.
-func (p *part) take(r *reply, d wire.Value) {
+func (p *part) take(r *reply, d rawjson.Value) {
 	switch kind := d.Field("type").Text(); kind {
 	case "text_delta":
 		p.join("text", d.Field("text"))
@@ -117,7 +118,7 @@ func (p *part) take(r *reply, d wire.Value) {
 }
 
 // join appends to a string field, which goes on from what the start gave.
-func (p *part) join(name string, v wire.Value) {
+func (p *part) join(name string, v rawjson.Value) {
 	q, ok := v.Quoted()
 	if !ok {
 		return
@@ -134,12 +135,12 @@ func (p *part) join(name string, v wire.Value) {
 	p.quoted = append(p.quoted, quoted{name, text})
 }
 
-func (p *part) set(name string, v wire.Value) {
+func (p *part) set(name string, v rawjson.Value) {
 	if v == nil {
 		return
 	}
-	p.edits = slices.DeleteFunc(p.edits, func(e wire.Edit) bool { return e.Name == name })
-	p.edits = append(p.edits, wire.Edit{Name: name, Value: bytes.Clone(v)})
+	p.edits = slices.DeleteFunc(p.edits, func(e rawjson.Edit) bool { return e.Name == name })
+	p.edits = append(p.edits, rawjson.Edit{Name: name, Value: bytes.Clone(v)})
 }
 
 // finish makes raw of what came.
@@ -148,13 +149,13 @@ func (p *part) finish(r *reply) {
 	p.showRest(r)
 	edits := p.edits
 	for _, q := range p.quoted {
-		edits = append(edits, wire.Edit{Name: q.name, Value: append(q.text, '"')})
+		edits = append(edits, rawjson.Edit{Name: q.name, Value: append(q.text, '"')})
 	}
 	if len(p.citations) > 0 {
-		edits = append(edits, wire.Edit{Name: "citations", Value: p.cited()})
+		edits = append(edits, rawjson.Edit{Name: "citations", Value: p.cited()})
 	}
 	if in := p.finishInput(); in != nil {
-		edits = append(edits, wire.Edit{Name: "input", Value: in})
+		edits = append(edits, rawjson.Edit{Name: "input", Value: in})
 	}
 	p.raw = p.stub
 	if len(edits) > 0 {
@@ -196,7 +197,7 @@ func (p *part) finishInput() []byte {
 	case !call:
 		return nil
 	case len(bytes.TrimSpace(p.input)) > 0:
-		if wire.Parse(p.input).IsObject() {
+		if rawjson.Parse(p.input).IsObject() {
 			return p.input
 		}
 		p.wrote = string(p.input)
@@ -214,7 +215,7 @@ func (p *part) finishInput() []byte {
 // brokenText tells the model why its call was not run.
 func brokenText(input string) string {
 	why := "it is not valid JSON, perhaps because it was cut off"
-	if v := wire.Parse([]byte(input)); v != nil {
+	if v := rawjson.Parse([]byte(input)); v != nil {
 		why = "it is valid JSON but not an object"
 	}
 	return fmt.Sprintf("the input of this call did not arrive as a JSON object: %s. The call was not run. Call again with the whole input as one JSON object. It began: %s",
@@ -224,9 +225,9 @@ func brokenText(input string) string {
 // replaced tells the model why a call is not run in whose input characters
 // had to be replaced: it would do something else than was asked for. Lost says
 // that it happened on the way here. Empty: the input is as it was written.
-func replaced(input wire.Value, lost bool) string {
+func replaced(input rawjson.Value, lost bool) string {
 	why := "it has half of a surrogate pair in it, which is no character; send it again with the whole character, or without it"
-	if !bytes.Equal(wire.Clean(input), input) {
+	if !bytes.Equal(rawjson.Clean(input), input) {
 		if err := oneloop.CheckObject(input); err != nil {
 			why = err.Error()
 		}
@@ -242,7 +243,7 @@ func (p *part) block(r *reply, m *oneloop.Message) oneloop.Block {
 	for _, d := range p.lost {
 		repair(m, p, "delta", d, "")
 	}
-	clean := wire.Clean(p.raw)
+	clean := rawjson.Clean(p.raw)
 	if !bytes.Equal(clean, p.raw) {
 		repair(m, p, "unicode", "", "")
 	}
@@ -278,18 +279,18 @@ func (p *part) block(r *reply, m *oneloop.Message) oneloop.Block {
 // call makes a call that can be run, answered and sent back.
 func (p *part) call(r *reply, m *oneloop.Message) *oneloop.ToolUse {
 	id, name := p.raw.Field("id").Text(), p.raw.Field("name").Text()
-	var edits []wire.Edit
+	var edits []rawjson.Edit
 	if !goodID(id) || r.taken[id] || usedIn(m, id) {
 		fresh := r.freshID()
 		repair(m, p, "id", id, fresh)
 		id = fresh
-		edits = append(edits, wire.Edit{Name: "id", Value: wire.AppendString(nil, id)})
+		edits = append(edits, rawjson.Edit{Name: "id", Value: rawjson.AppendString(nil, id)})
 	}
 	if !goodName(name) {
 		good := r.freeName(wireName(name))
 		repair(m, p, "name", name, good)
 		name = good
-		edits = append(edits, wire.Edit{Name: "name", Value: wire.AppendString(nil, name)})
+		edits = append(edits, rawjson.Edit{Name: "name", Value: rawjson.AppendString(nil, name)})
 	}
 	if p.wrote != "" {
 		repair(m, p, "input", shorten(p.wrote), "")

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"oneloop"
-	"oneloop/internal/wire"
+	"oneloop/internal/rawjson"
 )
 
 // project returns a block as it is sent in a request to model, nil when it is
@@ -72,10 +72,10 @@ func plainCall(c *oneloop.ToolUse) *oneloop.ToolUse {
 	out := &oneloop.ToolUse{ID: wireID(c.ID), Name: wireName(c.Name), Input: c.Input}
 	if len(c.Input) == 0 {
 		out.Input = []byte("{}")
-	} else if !wire.Parse(c.Input).IsObject() {
+	} else if !rawjson.Parse(c.Input).IsObject() {
 		out.Input = standIn(string(c.Input))
 	} else {
-		out.Input = []byte(wire.Clean(wire.Value(c.Input)))
+		out.Input = []byte(rawjson.Clean(rawjson.Value(c.Input)))
 	}
 	return out
 }
@@ -105,7 +105,7 @@ func leftOut(b oneloop.Block, isError bool) bool {
 // standIn is the object that takes the place of input that is none, in the
 // form the API's documentation names.
 func standIn(input string) []byte {
-	out := wire.AppendString([]byte(`{"INVALID_JSON":`), input)
+	out := rawjson.AppendString([]byte(`{"INVALID_JSON":`), input)
 	return append(out, '}')
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/internal/rawjson"
 	"oneloop/internal/sse"
 	"oneloop/internal/wire"
 )
@@ -64,10 +65,10 @@ func (r *reply) malformed(format string, args ...any) error {
 // fields are those of an event that are read.
 type fields struct {
 	kind                                             string
-	index, block, delta, message, usage, err, detail wire.Value
+	index, block, delta, message, usage, err, detail rawjson.Value
 }
 
-func readFields(v wire.Value) fields {
+func readFields(v rawjson.Value) fields {
 	var f fields
 	for key, val := range v.Fields() {
 		switch string(key) {
@@ -94,7 +95,7 @@ func readFields(v wire.Value) fields {
 
 // event takes in one event. Kinds it does not know are passed over.
 func (r *reply) event(e sse.Event, asCame bool) error {
-	v := wire.Parse(e.Data)
+	v := rawjson.Parse(e.Data)
 	if v == nil {
 		data := bytes.TrimSpace(e.Data)
 		if e.Cut || len(data) == 0 || string(data) == "[DONE]" || !known(e.Name) {
@@ -139,13 +140,13 @@ func known(name string) bool {
 }
 
 // said is the error that an event carries.
-func (r *reply) said(v wire.Value) error {
+func (r *reply) said(v rawjson.Value) error {
 	e := r.fail(oneloop.ErrServer, "")
 	fillError(e, v, r.clean)
 	return e
 }
 
-func (r *reply) start(m wire.Value) error {
+func (r *reply) start(m rawjson.Value) error {
 	if len(r.parts) > 0 {
 		return r.malformed("a second message begins inside the first")
 	}
@@ -162,10 +163,10 @@ func (r *reply) start(m wire.Value) error {
 }
 
 // blocks takes the blocks that a message holds already.
-func (r *reply) blocks(m wire.Value) error {
+func (r *reply) blocks(m rawjson.Value) error {
 	content := m.Field("content")
 	if len(content) > 0 && content[0] == '"' { // short for one block of text
-		content = slices.Concat(wire.Value(`[{"type":"text","text":`), content, wire.Value(`}]`))
+		content = slices.Concat(rawjson.Value(`[{"type":"text","text":`), content, rawjson.Value(`}]`))
 	}
 	for block := range content.Items() {
 		if err := r.open(int64(len(r.parts)), block); err != nil {
@@ -177,7 +178,7 @@ func (r *reply) blocks(m wire.Value) error {
 }
 
 // end takes the fields that tell why a message is over.
-func (r *reply) end(v wire.Value) {
+func (r *reply) end(v rawjson.Value) {
 	if s := v.Field("stop_reason").Text(); s != "" {
 		r.stop = s
 	}
@@ -198,7 +199,7 @@ func (r *reply) startBlock(f fields) error {
 }
 
 // open begins a block.
-func (r *reply) open(index int64, block wire.Value) error {
+func (r *reply) open(index int64, block rawjson.Value) error {
 	p := &part{stub: bytes.Clone(block), kind: block.Field("type").Text(), number: len(r.parts)}
 	switch {
 	case r.byIndex[index] != nil:
@@ -217,7 +218,7 @@ func (r *reply) open(index int64, block wire.Value) error {
 }
 
 // part finds the block an event is for: without an index it is the last one.
-func (r *reply) part(index wire.Value) (*part, error) {
+func (r *reply) part(index rawjson.Value) (*part, error) {
 	if index.IsNull() && len(r.parts) > 0 {
 		return r.parts[len(r.parts)-1], nil
 	}
@@ -251,7 +252,7 @@ func (r *reply) stopBlock(f fields) error {
 }
 
 // whole takes in a message that came in one piece.
-func (r *reply) whole(m wire.Value) error {
+func (r *reply) whole(m rawjson.Value) error {
 	r.begun = true
 	r.id = m.Field("id").Text()
 	r.usage.take(m.Field("usage"), true)

@@ -2,7 +2,7 @@ package anthropic
 
 import (
 	"oneloop"
-	"oneloop/internal/wire"
+	"oneloop/internal/rawjson"
 )
 
 // maxTokens is more than any count can be; what exceeds it is an error of the
@@ -34,7 +34,7 @@ type iteration struct {
 var unsaid = counts{-1, -1, -1, -1, -1, -1, -1}
 
 // take overwrites what v gives; fields that are not there or null stay.
-func (u *usage) take(v wire.Value, final bool) {
+func (u *usage) take(v rawjson.Value, final bool) {
 	if v.IsNull() {
 		return
 	}
@@ -61,11 +61,11 @@ func (u *usage) take(v wire.Value, final bool) {
 }
 
 // take reports whether all numbers that v gives are counts.
-func (c *counts) take(v wire.Value) bool {
+func (c *counts) take(v rawjson.Value) bool {
 	ok := true
 	for _, f := range []struct {
 		to  *int64
-		val wire.Value
+		val rawjson.Value
 	}{
 		{&c.input, v.Field("input_tokens")},
 		{&c.read, v.Field("cache_read_input_tokens")},

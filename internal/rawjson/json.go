@@ -1,6 +1,6 @@
-// Package wire is what the adapters of model APIs share: reading and changing
-// JSON without touching the bytes that are not meant, and the HTTP around it.
-package wire
+// Package rawjson reads and changes JSON without touching the bytes that are
+// not meant.
+package rawjson
 
 import (
 	"bytes"

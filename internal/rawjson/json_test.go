@@ -1,4 +1,4 @@
-package wire_test
+package rawjson_test
 
 import (
 	"bytes"
@@ -7,13 +7,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"oneloop/internal/wire"
+	"oneloop/internal/rawjson"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestFieldsAndItemsAreExactSlicesOfTheInput(t *testing.T) {
-	v := wire.Parse([]byte(" { \"a\" : [1 , {\"b\":\"]}\\\\\\\"\"},\"x\"] ,\"k\\u0065y\":2.0,\"n\":null,\"a\":{ }} \n"))
+	v := rawjson.Parse([]byte(" { \"a\" : [1 , {\"b\":\"]}\\\\\\\"\"},\"x\"] ,\"k\\u0065y\":2.0,\"n\":null,\"a\":{ }} \n"))
 	got := []string{}
 	for k, f := range v.Fields() {
 		got = append(got, string(k)+"="+string(f))
@@ -29,7 +29,7 @@ func TestFieldsAndItemsAreExactSlicesOfTheInput(t *testing.T) {
 		t.Error("a field that is null or not there")
 	}
 	got = nil
-	for item := range wire.Parse([]byte(`[1 ,"a,b", [ ] , {"x":[1]}]`)).Items() {
+	for item := range rawjson.Parse([]byte(`[1 ,"a,b", [ ] , {"x":[1]}]`)).Items() {
 		got = append(got, string(item))
 	}
 	if d := cmp.Diff([]string{"1", `"a,b"`, "[ ]", `{"x":[1]}`}, got); d != "" {
@@ -44,7 +44,7 @@ func TestWithChangesOnlyTheNamedFields(t *testing.T) {
 		{`{"c":1}`, `{"c":[],"text":"new"}`},
 		{"{\"a\":{\"text\":1}\n}", "{\"a\":{\"text\":1}\n,\"text\":\"new\",\"c\":[]}"},
 	} {
-		got := wire.Parse([]byte(c.in)).With(wire.Edit{Name: "text", Value: []byte(`"new"`)}, wire.Edit{Name: "c", Value: []byte("[]")})
+		got := rawjson.Parse([]byte(c.in)).With(rawjson.Edit{Name: "text", Value: []byte(`"new"`)}, rawjson.Edit{Name: "c", Value: []byte("[]")})
 		if string(got) != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.in, got, c.want)
 		}
@@ -53,12 +53,12 @@ func TestWithChangesOnlyTheNamedFields(t *testing.T) {
 
 func TestIntTakesWholeNumbersOnly(t *testing.T) {
 	for in, want := range map[string]int64{"7": 7, "-7": -7, "12.0": 12, "1e3": 1000} {
-		if n, ok := wire.Value(in).Int(); !ok || n != want {
+		if n, ok := rawjson.Value(in).Int(); !ok || n != want {
 			t.Errorf("%s: %d, %v", in, n, ok)
 		}
 	}
 	for _, in := range []string{"1.5", `"7"`, "null", "true", "1e300", "99999999999999999999", "{}", ""} {
-		if n, ok := wire.Value(in).Int(); ok {
+		if n, ok := rawjson.Value(in).Int(); ok {
 			t.Errorf("%s: %d", in, n)
 		}
 	}
@@ -68,7 +68,7 @@ func FuzzWalkingAgreesWithEncodingJSON(f *testing.F) {
 	f.Add([]byte(`{"a":[{"b":"\"]"},1.5e3,true],"c":"\ud83d\ude00\\","":null}`))
 	f.Add([]byte(" [ [ ] , { } , \"\\\\\" ]"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		v := wire.Parse(in)
+		v := rawjson.Parse(in)
 		if v == nil {
 			return
 		}
@@ -79,7 +79,7 @@ func FuzzWalkingAgreesWithEncodingJSON(f *testing.F) {
 		if d := cmp.Diff(want, rebuild(t, v)); d != "" {
 			t.Error(d)
 		}
-		if clean := wire.Clean(v); !json.Valid(clean) || !utf8.Valid(clean) {
+		if clean := rawjson.Clean(v); !json.Valid(clean) || !utf8.Valid(clean) {
 			t.Errorf("Clean gives %q", clean)
 		} else if d := cmp.Diff(want, rebuild(t, clean)); d != "" {
 			t.Errorf("Clean changes what is said:\n%s", d)
@@ -94,7 +94,7 @@ func decode(data []byte, into any) error {
 }
 
 // rebuild reads a value with nothing but this package's walking.
-func rebuild(t *testing.T, v wire.Value) any {
+func rebuild(t *testing.T, v rawjson.Value) any {
 	switch v[0] {
 	case '{':
 		m := map[string]any{}
@@ -122,7 +122,7 @@ func FuzzPiecesGiveTheTextOfTheWhole(f *testing.F) {
 	f.Add(`a\ud83d`, `\ude00b`, "\xe4\xbd", "\xa0")
 	f.Add(`\\ud83d`, `\ude00`, `\ud83d`, `x`)
 	f.Fuzz(func(t *testing.T, a, b, c, d string) {
-		var p wire.Pieces
+		var p rawjson.Pieces
 		var got strings.Builder
 		for _, piece := range []string{a, b, c, d} {
 			if !json.Valid([]byte(`"` + piece + `"`)) {
