@@ -54,4 +54,12 @@ func TestTheBillIsTheConversationsWhateverElseTheLedgerHas(t *testing.T) {
 	if got := l.Info(); got.Cost != 2.5 || !got.Known || got.Turns != 2 {
 		t.Errorf("lists show %+v", got)
 	}
+	made, err := session.Fork(path, 0, session.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork, _ := open(t, made)
+	if got := fork.Info(); got.Cost != 0 || !got.Known || got.Turns != 2 {
+		t.Errorf("lists show %+v of a fork, which has used nothing", got)
+	}
 }

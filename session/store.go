@@ -368,6 +368,7 @@ func Fork(path string, at int64, opts LogOptions) (string, error) {
 		l.view.info.Title = from.Info.Title
 	}
 	l.view.info.Name = ""
+	l.view.info.Cost, l.view.info.Known = 0, true // what came before was not used by this one
 	if err := l.start(); err != nil {
 		return fail(err)
 	}
