@@ -56,10 +56,10 @@ func run(args []string) int {
 	}
 	p.opts = opts
 	switch {
-	case opts.command == "replay" && opts.help, opts.command == "help" && len(opts.words) > 0:
-		return p.print(p.words.ReplayHelp)
+	case opts.command == "help" && len(opts.words) > 0:
+		return p.help(opts.words[0])
 	case opts.help || opts.command == "help":
-		return p.print(p.words.Usage)
+		return p.help(opts.command)
 	case opts.version || opts.command == "version":
 		return p.print(fmt.Sprintf(p.words.Version, version(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH) + "\n")
 	case opts.command == "demo":
@@ -122,6 +122,22 @@ func (p *program) fail(err error) int {
 		fmt.Fprintf(p.stderr, "oneloop: %s\n", p.explain(err))
 	}
 	return code
+}
+
+// help prints how a command is used, and the whole screen for those that it
+// says all of.
+func (p *program) help(command string) int {
+	switch command {
+	case "replay":
+		return p.print(p.words.ReplayHelp)
+	case "sessions":
+		return p.print("oneloop " + p.words.SessionsUsage + "\n")
+	case "fork":
+		return p.print("oneloop " + p.words.ForkUsage + "\n")
+	case "policy":
+		return p.print("oneloop " + p.words.PolicyUsage + "\n")
+	}
+	return p.print(p.words.Usage)
 }
 
 // print writes text to stdout.

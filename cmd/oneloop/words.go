@@ -22,7 +22,7 @@ type command struct {
 var commandsHere = []command{
 	{name: "demo", bare: true},
 	{name: "version", bare: true},
-	{name: "help", words: []string{"replay"}, bare: true},
+	{name: "help", words: []string{"demo", "doctor", "completion", "policy", "sessions", "fork", "replay"}, bare: true},
 	{name: "doctor", bare: true},
 	{name: "completion", words: shells},
 	{name: "policy", words: []string{"explain", "lint", "test"}, files: []string{"test"}},
