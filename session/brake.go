@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -208,8 +209,10 @@ func canonical(input json.RawMessage) []byte {
 	if len(input) > large {
 		return input
 	}
+	d := json.NewDecoder(bytes.NewReader(input))
+	d.UseNumber() // two large numbers can be the same as a float64
 	var v any
-	if json.Unmarshal(input, &v) != nil {
+	if d.Decode(&v) != nil {
 		return input
 	}
 	text, err := json.Marshal(v)

@@ -114,6 +114,9 @@ func TestWhatBringsSomethingNewIsNoCircle(t *testing.T) {
 	}{
 		"another result": {same, func(n int, _ *oneloop.ToolUse) *oneloop.ToolResult { return oneloop.TextResult(fmt.Sprint(n)) }},
 		"another input":  {func(n int) []oneloop.Block { return []oneloop.Block{used(n, fmt.Sprintf(`{"a":%d}`, n))} }, always("r")},
+		"another large number": {func(n int) []oneloop.Block {
+			return []oneloop.Block{used(n, fmt.Sprintf(`{"a":%d}`, int64(1)<<60+int64(n)))}
+		}, always("r")},
 		"something between": {func(n int) []oneloop.Block {
 			if n%3 == 0 {
 				return []oneloop.Block{used(n, fmt.Sprintf(`{"a":%d}`, n))}
