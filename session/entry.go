@@ -139,7 +139,10 @@ func readEntry(line []byte) (e entry, err error) {
 
 // kinds are those that are written here.
 const kinds words = kindHead + " " + kindSetup + " " + kindMessage + " " + kindIntent + " " + kindOutput + " " + kindRewind + " " + kindCompact + " " +
-	kindRedact + " " + kindQueue + " " + kindInfo + " turn_start turn_end discard retry question answer denied spend compacted limit notice boundary child_start child_end"
+	kindRedact + " " + kindQueue + " " + kindInfo + " " +
+	words(oneloop.KindTurnStart) + " " + words(oneloop.KindTurnEnd) + " " + words(oneloop.KindDiscard) + " " + words(oneloop.KindRetry) + " " + words(oneloop.KindQuestion) + " " +
+	words(oneloop.KindAnswer) + " " + words(oneloop.KindDenied) + " " + words(oneloop.KindSpend) + " " + words(oneloop.KindCompacted) + " " + words(oneloop.KindLimit) + " " +
+	words(oneloop.KindNotice) + " " + words(oneloop.KindBoundary) + " " + words(oneloop.KindChildStart) + " " + words(oneloop.KindChildEnd)
 
 // parseOurs reads a line that is as line gives it, without
 // looking at its data again.
