@@ -157,7 +157,7 @@ func (f finding) tell(q *oneloop.Question, why *shell.Reason) {
 	if f.rule != "" {
 		why = shell.Because("by", "%s (%s)", why, f.source())
 	}
-	q.Reason, q.Why = why.String(), because(why)
+	q.Reason, q.Why = why.String(), Told(why)
 }
 
 // readable is the input of a call in which letters stand for themselves. What

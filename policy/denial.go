@@ -47,21 +47,21 @@ func of(what string, reason *shell.Reason) *shell.Reason {
 	return shell.Because("of", "%s: %s", what, reason)
 }
 
-// because is a reason in the form in which it is told.
-func because(r *shell.Reason) *oneloop.Reason {
+// Told is a reason in the form in which events and questions have it.
+func Told(r *shell.Reason) *oneloop.Reason {
 	if r == nil {
 		return nil
 	}
 	told := &oneloop.Reason{Code: r.Code, Text: r.Text}
 	for _, a := range r.Args {
-		told.Args = append(told.Args, because(a))
+		told.Args = append(told.Args, Told(a))
 	}
 	return told
 }
 
 // event tells of a denial.
 func (d *denial) event(call *oneloop.ToolUse) oneloop.Denied {
-	return oneloop.Denied{Call: call, Reason: d.reason.String(), Why: because(d.reason), Rule: d.rule, Nobody: d.nobody}
+	return oneloop.Denied{Call: call, Reason: d.reason.String(), Why: Told(d.reason), Rule: d.rule, Nobody: d.nobody}
 }
 
 // source says which rule decided.

@@ -32,7 +32,7 @@ func (f finding) decision(in Isolation) Decision {
 	if f.tier == shell.Ask && f.kind <= byGuard {
 		d.Wants = f.wants
 	}
-	d.Reason, d.Why = f.reason.String(), because(f.reason)
+	d.Reason, d.Why = f.reason.String(), Told(f.reason)
 	return d
 }
 

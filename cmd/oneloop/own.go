@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"oneloop"
+	"oneloop/policy"
 	danger "oneloop/policy/shell"
 	"oneloop/session"
 	"oneloop/tool"
@@ -35,18 +36,7 @@ func ownRefused(command string, info workspace.Info) *oneloop.Denied {
 		return nil
 	}
 	call := ownCall(command)
-	return &oneloop.Denied{Call: call, Reason: v.Reason.String(), Why: why(v.Reason)}
-}
-
-func why(r *danger.Reason) *oneloop.Reason {
-	if r == nil {
-		return nil
-	}
-	told := &oneloop.Reason{Code: r.Code, Text: r.Text}
-	for _, a := range r.Args {
-		told.Args = append(told.Args, why(a))
-	}
-	return told
+	return &oneloop.Denied{Call: call, Reason: v.Reason.String(), Why: policy.Told(v.Reason)}
 }
 
 func ownCall(command string) *oneloop.ToolUse {
