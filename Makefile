@@ -32,6 +32,7 @@ LONGEST = ./workspace ./workspace/ordinary ./cmd/oneloop ./examples ./tool ./mod
 
 test:
 	@.ci/need bash git gcc
+	@.ci/need zsh fish || echo 'NOT RUN without these: their reading of the completion scripts'
 	@.ci/need rg curl python3 bwrap make sqlite3 jq zip unzip || echo 'NOT RUN without these: search against rg, the proxy of the sandbox, some attacks on it, its backend bwrap, some everyday commands'
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(LONGEST) ./...
 

@@ -30,7 +30,7 @@ func TestAFolderIsCopiedAndTheCopyLeadsNowhereElse(t *testing.T) {
 	write("sub/.git", "gitdir: ../modules/sub\n", 0o600)
 	for name, target := range map[string]string{"inside": filepath.Join(from, "a"), "outside": "/nowhere", "relative": "a/x.sh"} {
 		if err := os.Symlink(target, filepath.Join(from, name)); err != nil {
-			t.Skip(err)
+			t.Skip("NOT TRIED: no links can be made here: ", err)
 		}
 	}
 	then := time.Now().Add(-time.Hour).Truncate(time.Second)
