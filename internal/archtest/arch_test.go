@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"policy/shell":      {"internal/gitsafe", "internal/system", "internal/unseen"},
 	"tool":              byTool,
 	"policy":            append([]string{".", "policy/shell"}, byWorkspace...),
-	"prompt":            byTool,
+	"prompt":            append([]string{"internal/mask"}, byTool...),
 	"session":           append([]string{".", "internal/rawjson"}, byWorkspace...),
 	"team":              append([]string{"session", "internal/rawjson", "budget", "model/catalog"}, byTool...),
 	"trace":             append([]string{".", "session", "internal/rawjson", "budget", "model/catalog", "internal/mask"}, byWorkspace...),
