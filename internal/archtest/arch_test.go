@@ -70,7 +70,7 @@ var choosers = []string{"cmd/", "examples/", "bench"}
 var apart = []string{"session", "policy", "prompt"}
 
 // testOnly are modules that only tests are to link.
-var testOnly = []string{"github.com/google/jsonschema-go", "pgregory.net/rapid", "github.com/google/go-cmp"}
+var testOnly = []string{"go.yaml.in/yaml/v3", "github.com/google/jsonschema-go", "pgregory.net/rapid", "github.com/google/go-cmp"}
 
 // nameless are package names that say nothing.
 var nameless = []string{"util", "utils", "common", "core", "manager", "service", "helpers", "misc"}
