@@ -1,6 +1,8 @@
 // Package budget counts what agents use and holds them to limits. A [Ledger]
 // belongs to one agent; the ledgers of its children charge it too, so that a
-// limit on an agent is a limit on everything it starts.
+// limit on an agent is a limit on everything it starts. Part of what is left
+// can be set aside for a child ([Ledger.Reserve]), so that those beside it
+// cannot use up what it needs.
 package budget
 
 import (
@@ -48,6 +50,10 @@ type Ledger struct {
 	tokens int64   // of the longest
 	priced int     // replies in spent
 	blind  bool    // one of them did not say what it used
+
+	earlier Totals    // of runs before this one
+	share   amounts   // set aside for it in its ancestors, less what it may no longer count on
+	kids    []*Ledger // children for which, or below which, something is set aside, oldest first
 }
 
 // tree is what the ledgers of an agent and its children share.
@@ -78,11 +84,11 @@ func (l *Ledger) Begin(ctx context.Context) (end func(), err error) {
 	defer l.mu.Unlock()
 	for {
 		now, wait := time.Now(), false
-		for a := l; a != nil; a = a.parent {
-			if err := a.reached(now); err != nil {
+		for a, others := range l.ancestry() {
+			if err := a.reached(now, others); err != nil {
 				return nil, err
 			}
-			wait = wait || a.reserved()
+			wait = wait || a.underway(others)
 		}
 		if !wait {
 			break
@@ -105,6 +111,7 @@ func (l *Ledger) Begin(ctx context.Context) (end func(), err error) {
 		a.spent.Requests++
 		a.flying++
 	}
+	l.squeeze()
 	return sync.OnceFunc(l.end), nil
 }
 
@@ -118,37 +125,55 @@ func (l *Ledger) end() {
 	l.ended = make(chan struct{})
 }
 
-// reserved reports whether what is reserved for requests under way reaches one
-// of l's own limits.
-func (l *Ledger) reserved() bool {
-	s, lim, n := &l.spent, &l.limits, l.flying
-	return n > 0 && (lim.Cost > 0 && s.Cost+float64(n)*l.cost >= lim.Cost || lim.Tokens > 0 && s.Usage.Total()+int64(n)*l.tokens >= lim.Tokens)
+// underway reports whether requests under way, with what is set aside for
+// others, reach one of l's own limits.
+func (l *Ledger) underway(others []*Ledger) bool {
+	if l.flying == 0 {
+		return false
+	}
+	dearest := amounts{tokens: float64(l.tokens), cost: l.cost}
+	for _, k := range []int{tokens, cost} {
+		limit := l.limits.amounts()[k]
+		if limit <= 0 {
+			continue
+		}
+		all, flying := l.used(k), l.flying
+		for _, c := range others {
+			all += max(c.held(k), float64(c.flying)*dearest[k])
+			flying -= c.flying
+		}
+		if all+float64(flying)*dearest[k] >= limit {
+			return true
+		}
+	}
+	return false
 }
 
-// reached looks at l's own limits. A limit that cannot be watched, because a
-// reply came without usage, counts as reached: going on could cost anything.
-func (l *Ledger) reached(now time.Time) error {
-	s, lim := &l.spent, &l.limits
+// reached looks at l's own limits. What is set aside for others is not there
+// for who asks. A limit that cannot be watched, because a reply came without
+// usage, counts as reached: going on could cost anything.
+func (l *Ledger) reached(now time.Time, others []*Ledger) error {
+	lim := &l.limits
 	switch {
-	case lim.Requests > 0 && s.Requests >= lim.Requests:
-		return limit("turns", fmt.Sprint(lim.Requests), fmt.Sprint(s.Requests))
+	case l.left(turns, others) <= 0:
+		return l.limit(turns, others)
 	case lim.Time > 0 && !l.began.IsZero() && now.Sub(l.began) >= lim.Time:
 		return limit("time", lim.Time.String(), now.Sub(l.began).Round(time.Second).String())
 	}
-	return l.used()
+	return l.usedUp(others)
 }
 
-// used looks at the limits on what is used up.
-func (l *Ledger) used() error {
-	s, lim := &l.spent, &l.limits
+// usedUp looks at the limits on what is used up.
+func (l *Ledger) usedUp(others []*Ledger) error {
+	lim := &l.limits
 	switch {
-	case lim.Tokens > 0 && s.Usage.Total() >= lim.Tokens:
-		return limit("tokens", fmt.Sprint(lim.Tokens), fmt.Sprint(s.Usage.Total()))
-	case lim.Tokens > 0 && l.blind:
+	case l.left(tokens, others) <= 0:
+		return l.limit(tokens, others)
+	case lim.Tokens > 0 && (l.blind || l.earlier.Requests > 0 && !l.earlier.Usage.Reported):
 		return limit("tokens", fmt.Sprint(lim.Tokens), "unknown (a reply did not say what it used)")
-	case lim.Cost > 0 && s.Cost >= lim.Cost:
-		return limit("cost", dollars(lim.Cost), dollars(s.Cost))
-	case lim.Cost > 0 && !s.Known:
+	case l.left(cost, others) <= 0:
+		return l.limit(cost, others)
+	case lim.Cost > 0 && (!l.spent.Known || l.earlier.Requests > 0 && !l.earlier.Known):
 		return limit("cost", dollars(lim.Cost), "unknown (a reply did not say what it used, or has no known price)")
 	}
 	return nil
@@ -161,12 +186,25 @@ func (l *Ledger) used() error {
 func (l *Ledger) UsedUp() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for a := l; a != nil; a = a.parent {
-		if err := a.used(); err != nil {
+	for a, others := range l.ancestry() {
+		if err := a.usedUp(others); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// limit is the error for l's limit on k.
+func (l *Ledger) limit(k int, others []*Ledger) error {
+	show := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	if k == cost {
+		show = dollars
+	}
+	used := show(l.used(k))
+	if aside := aside(k, others); aside > 0 {
+		used += ", and " + show(aside) + " set aside for other agents,"
+	}
+	return limit([...]string{"turns", "tokens", "cost"}[k], show(l.limits.amounts()[k]), used)
 }
 
 func limit(what, limit, used string) *oneloop.LimitError {
@@ -234,6 +272,7 @@ func (l *Ledger) Charge(model string, u oneloop.Usage) oneloop.Spend {
 	for a := l; a != nil; a = a.parent {
 		a.add(s)
 	}
+	l.squeeze()
 	s.TotalUsage, s.TotalCost, s.TotalKnown, s.Requests = l.spent.Usage, l.spent.Cost, l.spent.Known, l.spent.Requests
 	return s
 }
