@@ -102,11 +102,25 @@ func appendBlocks(dst []byte, blocks []Block) ([]byte, error) {
 // appendString appends s as a JSON string. <, > and & stay as they are;
 // bytes that are not UTF-8 become U+FFFD.
 func appendString(dst []byte, s string) []byte {
+	if plain(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.Encode(s) // a string never fails
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// plain reports whether s is its own form between quotes: most names and ids
+// are, and encoding/json takes four allocations for each.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // DecodeBlock reads a block in the form of the Anthropic Messages API and

@@ -1,6 +1,7 @@
 package oneloop_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -246,4 +247,22 @@ func FuzzElements(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Most strings take a short way, which is to give the same.
+func TestATextIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
+	for c := range 256 {
+		s := string([]byte{'a', byte(c), 'b'})
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(s); err != nil {
+			t.Fatal(err)
+		}
+		want := `{"type":"text","text":` + strings.TrimSuffix(b.String(), "\n") + `}`
+		got, err := oneloop.AppendBlock(nil, &oneloop.Text{Text: s})
+		if err != nil || string(got) != want {
+			t.Errorf("%q is written as %s, %v; want %s", s, got, err, want)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"oneloop"
+	"oneloop/internal/rawjson"
 )
 
 // Format is the version of the log that is written here. A log names its
@@ -182,10 +183,10 @@ func encode(v any) ([]byte, error) {
 // and read the schemas of all tools anew.
 func appendSetup(dst []byte, s Setup) ([]byte, error) {
 	var err error
-	dst = append(appendText(append(dst, `{"model":`...), s.Model), `,"params":{"max_tokens":`...)
+	dst = append(rawjson.AppendString(append(dst, `{"model":`...), s.Model), `,"params":{"max_tokens":`...)
 	dst = strconv.AppendInt(dst, int64(s.Params.MaxTokens), 10)
-	dst = appendText(append(dst, `,"effort":`...), s.Params.Effort)
-	dst = append(appendText(append(dst, `,"cache_ttl":`...), s.Params.CacheTTL), `},"system":[`...)
+	dst = rawjson.AppendString(append(dst, `,"effort":`...), s.Params.Effort)
+	dst = append(rawjson.AppendString(append(dst, `,"cache_ttl":`...), s.Params.CacheTTL), `},"system":[`...)
 	for i, b := range s.System {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -199,8 +200,8 @@ func appendSetup(dst []byte, s Setup) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendText(append(dst, `{"name":`...), d.Name)
-		dst = appendText(append(dst, `,"description":`...), d.Description)
+		dst = rawjson.AppendString(append(dst, `{"name":`...), d.Name)
+		dst = rawjson.AppendString(append(dst, `,"description":`...), d.Description)
 		for _, raw := range []struct {
 			name string
 			json []byte
@@ -216,15 +217,6 @@ func appendSetup(dst []byte, s Setup) ([]byte, error) {
 		dst = append(dst, '}')
 	}
 	return oneLine(append(dst, "]}"...)), nil
-}
-
-// appendText appends s as a JSON string.
-func appendText(dst []byte, s string) []byte {
-	text, err := encode(s)
-	if err != nil {
-		text = []byte(`""`) // a string always has a form
-	}
-	return append(dst, text...)
 }
 
 func decodeSetup(data []byte) (Setup, error) {

@@ -228,16 +228,17 @@ func (l *Log) Use(s Setup) (same bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.use = &s
-	return l.begun && l.sameAs(s)
-}
-
-// sameAs reports whether s is the setup that was written last.
-func (l *Log) sameAs(s Setup) bool {
-	text, err := appendSetup(nil, s)
-	if err != nil {
+	if !l.begun {
 		return false
 	}
+	text, err := appendSetup(nil, s)
+	return err == nil && l.sent(text)
+}
+
+// sent reports whether text is the setup that was written last.
+func (l *Log) sent(text []byte) bool {
 	if l.view.sent == nil {
+		var err error
 		if l.view.sent, err = appendSetup(nil, l.view.setup); err != nil {
 			return false
 		}
@@ -302,11 +303,11 @@ func (l *Log) begin() error {
 	if l.use == nil {
 		return nil
 	}
-	if !l.sameAs(*l.use) {
-		text, err := appendSetup(nil, *l.use)
-		if err != nil {
-			return err
-		}
+	text, err := appendSetup(nil, *l.use)
+	if err != nil {
+		return err
+	}
+	if !l.sent(text) {
 		l.write(kindSetup, text)
 		l.view.sent = text
 	}
