@@ -225,8 +225,12 @@ type Compacted struct {
 
 // ChildStart says that a subagent begins.
 type ChildStart struct {
-	Agent  string `json:"agent"` // its path
-	Prompt string `json:"prompt"`
+	Agent   string `json:"agent"` // its path
+	Prompt  string `json:"prompt"`
+	Title   string `json:"title,omitempty"`   // what it is to do, in a few words
+	Type    string `json:"type,omitempty"`    // the name of its definition
+	Session string `json:"session,omitempty"` // in which its transcript is kept
+	Call    string `json:"call,omitempty"`    // the call that started it; empty: a command did
 }
 
 // ChildEnd says that a subagent ended.

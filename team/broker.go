@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"oneloop"
+	"oneloop/session"
 	"oneloop/tool"
 	"oneloop/workspace"
 )
@@ -27,8 +28,21 @@ type Task struct {
 	Dir    string // where the client was started; absolute, without symlinks, inside the workspace
 	Stdout string // what the client's standard output is: "terminal", "pipe", "file" or "null"
 
+	// Of a subtask that a call of the tool Agent hands over; see [Agents].
+	Call    string // the id of the call; empty: a command did it
+	Title   string // what it is to do, in a few words
+	Type    string // the name of a [Kind]; empty: an agent like its parent
+	Model   string // what the call asks for; empty: nothing
+	Effort  string // likewise
+	Session string // the id that its transcript is to have
+	Resume  bool   // Session is there, and is to be gone on with
+
+	// Share says how much of what is left of the parent's budget is to be set
+	// aside: one in so many; see budget.Ledger.Reserve.
+	Share int
+
 	// Log goes to the client's standard error, at once. It fails when the
-	// client is gone.
+	// client is gone. Nil: there is no client.
 	Log io.Writer
 
 	// Broker is for the child's own commands.
@@ -124,6 +138,7 @@ func (b *Broker) child() (*Broker, string) {
 // Why a child's context ended.
 var (
 	errClientGone  = fmt.Errorf("the command that asked for the subtask has gone: %w", oneloop.ErrInterrupted)
+	errEmpty       = errors.New("it ended without an answer")
 	errCommandOver = fmt.Errorf("the command that asked for the subtask is over: %w", oneloop.ErrInterrupted)
 )
 
@@ -208,18 +223,26 @@ func (j *job) run(s *stream, t Task) (string, error) {
 	defer cancel(nil)
 	defer s.watch(cancel)()
 
-	b, name := j.broker.child()
-	t.Agent, t.Depth, t.Broker = b.path, b.depth, b
 	t.Log = logWriter{s}
-
 	j.clock.Stop()
 	defer j.clock.Start()
-	j.emit(oneloop.ChildStart{Agent: t.Agent, Prompt: t.Prompt})
-	answer, err := j.broker.call(ctx, t, func(e oneloop.Event) { j.emit(below(name, e)) })
+	return j.broker.start(ctx, t, j.emit)
+}
+
+// start runs a child, from the event of its start to that of its end.
+func (b *Broker) start(ctx context.Context, t Task, emit func(oneloop.Event)) (string, error) {
+	child, name := b.child()
+	t.Agent, t.Depth, t.Broker = child.path, child.depth, child
+	if t.Session == "" {
+		t.Session = session.NewID()
+	}
+	t.Share = b.Tree.share()
+	emit(oneloop.ChildStart{Agent: t.Agent, Prompt: t.Prompt, Title: t.Title, Type: t.Type, Session: t.Session, Call: t.Call})
+	answer, err := b.call(ctx, t, func(e oneloop.Event) { emit(below(name, e)) })
 	if strings.TrimSpace(answer) == "" {
 		answer = ""
 		if err == nil {
-			err = errors.New("it ended without an answer")
+			err = errEmpty
 		}
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, oneloop.ErrInterrupted)) {
@@ -229,7 +252,7 @@ func (j *job) run(s *stream, t Task) (string, error) {
 	if err != nil {
 		end.Error = err.Error()
 	}
-	j.emit(end)
+	emit(end)
 	return answer, err
 }
 

@@ -22,3 +22,13 @@ func (b *Broker) Connect(ctx context.Context, emit func(oneloop.Event), c interf
 	theirs, release, err = b.connect(ctx, emit, c)
 	return theirs, b.environment(nil, theirs), release, err
 }
+
+// Take has a child take its seat.
+func (t *Tree) Take(depth int) (leave func(), err error) {
+	s, err := t.take(depth)
+	if err != nil {
+		return nil, err
+	}
+	s.used = true
+	return s.leave, nil
+}

@@ -29,6 +29,11 @@
 // tool.BashOptions, and the Broker's Run is a function that makes an agent for a
 // [Task], with Task.Broker.Attach for its commands, and returns its last words.
 //
+// # A tool
+//
+// An agent has the same by a tool, Agent: [Agents] make it over a [Broker], and
+// the two share one Run and one [Tree].
+//
 // # Limits
 //
 // A [Tree] bounds all agents of one run: how deep they nest, how many run at
@@ -94,7 +99,7 @@ const (
 type Tree struct {
 	MaxDepth int // generations below the first agent; 0: DefaultDepth
 	MaxLive  int // children running at the same time; 0: DefaultLive
-	MaxTotal int // children started as long as the Tree is in use; 0: DefaultTotal
+	MaxTotal int // children started as long as the Tree is in use, or since Renew; 0: DefaultTotal
 
 	mu    sync.Mutex
 	live  int
@@ -137,6 +142,23 @@ func (s *seat) leave() {
 			s.tree.total--
 		}
 	})
+}
+
+// share says how much of what is left of a budget is to be set aside for a
+// child that has its seat: one in so many. Those that may come beside it find
+// as much, and so does their parent.
+func (t *Tree) share() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(limit(t.MaxLive, DefaultLive)-t.live, 0) + 2
+}
+
+// Renew forgets the children that have ended: MaxTotal begins anew. It is for
+// when a person speaks, who sees what is going on.
+func (t *Tree) Renew() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total = t.live
 }
 
 func limit(set, otherwise int) int {
