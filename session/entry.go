@@ -178,9 +178,28 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// appendSetup appends s as the entry has it. It is written by hand because it is
-// in the way of the first request: encoding/json would first look at each type,
-// and read the schemas of all tools anew.
+// appendHead appends h as the entry has it. What a new conversation begins with
+// is written by hand because it is in the way of the first request: encoding/json
+// would first look at each type.
+func appendHead(dst []byte, h Head) ([]byte, error) {
+	if h.Parent != nil || h.Child != nil {
+		text, err := encode(h)
+		return append(dst, text...), err
+	}
+	dst = strconv.AppendInt(append(dst, `{"v":`...), int64(h.Version), 10)
+	dst = rawjson.AppendString(append(dst, `,"id":`...), h.ID)
+	dst = rawjson.AppendString(append(dst, `,"dir":`...), h.Dir)
+	if h.Program != "" {
+		dst = rawjson.AppendString(append(dst, `,"program":`...), h.Program)
+	}
+	if h.User != "" {
+		dst = rawjson.AppendString(append(dst, `,"user":`...), h.User)
+	}
+	return append(dst, '}'), nil
+}
+
+// appendSetup appends s as the entry has it, by hand as well: encoding/json
+// would also read the schemas of all tools anew.
 func appendSetup(dst []byte, s Setup) ([]byte, error) {
 	var err error
 	dst = append(rawjson.AppendString(append(dst, `{"model":`...), s.Model), `,"params":{"max_tokens":`...)

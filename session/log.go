@@ -297,8 +297,12 @@ func (l *Log) begin() error {
 		l.now, l.view.keep = time.Now, true
 	}
 	if !l.begun {
+		head, err := appendHead(nil, l.opts.Head)
+		if err != nil {
+			return err
+		}
 		l.begun = true
-		l.put(kindHead, l.opts.Head)
+		l.write(kindHead, head)
 	}
 	if l.use == nil {
 		return nil

@@ -562,7 +562,7 @@ func walk(dir string, r io.Reader, upTo int64, head *Head, do func(entry) error)
 			head = &own
 		}
 		if parent == nil {
-			data, err := encode(head)
+			data, err := appendHead(nil, *head)
 			if err != nil {
 				return err
 			}
