@@ -361,6 +361,10 @@ func secret(name, home string) *shell.Reason {
 	return credentials()
 }
 
+// HoldsCredentials reports whether a file is by its name, a path, one that
+// holds credentials, or a device or a file of the kernel.
+func HoldsCredentials(name, home string) bool { return secret(name, home) != nil }
+
 // credentials is why a file is not read without a word.
 func credentials() *shell.Reason {
 	return shell.Because("credentials", "files of that name hold credentials, and what is read goes to the model's provider")

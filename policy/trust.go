@@ -70,6 +70,11 @@ type TrustOptions struct {
 	Home  string // the user's home folder, which is never trusted as a whole; empty: there is none
 	Store string // the folder that keeps the answers, made when there is one to keep; empty: nothing is kept
 	More  []Finding
+	// Instructions, unless it is nil, is given the real path of the folder and
+	// what of [Instructions] was found by its name, also when that is nothing. It
+	// gives what there is instead: the files by themselves, and those that they
+	// lead to.
+	Instructions func(dir string, found []Finding) []Finding
 	// Grant trusts everything without a question and keeps nothing; see
 	// [Trusted.Approved].
 	Grant bool
@@ -100,7 +105,7 @@ type Trusted struct {
 // The error is the cause of ctx when that ended the question.
 func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
 	dir := realPath(o.Dir)
-	t := &Trusted{Dir: dir, Found: append(survey(dir, o.Home), o.More...)}
+	t := &Trusted{Dir: dir, Found: append(o.instructed(dir, survey(dir, o.Home)), o.More...)}
 	if len(t.Found) == 0 {
 		return t, nil
 	}
@@ -129,6 +134,22 @@ func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
 		return t, nil
 	}
 	return t, t.ask(ctx, o, open)
+}
+
+// instructed is what was found, with the instructions as the caller reads them.
+func (o TrustOptions) instructed(dir string, found []Finding) []Finding {
+	if o.Instructions == nil {
+		return found
+	}
+	var named, others []Finding
+	for _, f := range found {
+		if f.Kind == Instructions {
+			named = append(named, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return append(others, o.Instructions(dir, named)...)
 }
 
 // ask puts the question about what is open.

@@ -164,7 +164,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 		log := a.log.Load()
 		log.Use(session.Setup{
 			Model:  p.modelName(),
-			System: p.system(prof, s.system),
+			System: p.fixed(p.system(prof, s.system), log, s, a),
 			Tools:  defs,
 			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
 		})

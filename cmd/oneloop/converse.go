@@ -258,6 +258,7 @@ func (c *conversation) commands(ctx context.Context) (alone map[string]func(), w
 		"/clear":       func() { c.clear(ctx) },
 		"/fork":        func() { c.fork(ctx) },
 		"/rewind":      func() { c.rewind(ctx) },
+		"/init":        func() { c.initiate(ctx) },
 	}
 	withWords = map[string]func(words string){
 		"/resume":  func(words string) { c.resume(ctx, words) },

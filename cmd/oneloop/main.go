@@ -44,6 +44,8 @@ type program struct {
 	offline  bool // no model is asked, no host reached, nothing kept: tools of a replay
 	last     lastThings
 	heap     heap
+
+	instructed bool // it was said what of the instructions is left out
 }
 
 // run does what the command line says and returns the exit code.

@@ -41,7 +41,7 @@ func (o *options) task(stdin *os.File) bool {
 
 // prompt is the task: the words of the command line and what is piped in.
 func (p *program) prompt() (text, notice string, err error) {
-	text = p.opts.prompt
+	text = spelled(p.opts.prompt)
 	if p.opts.given && strings.TrimSpace(text) == "" {
 		return "", "", usagef("%s", p.words.EmptyPrompt)
 	}

@@ -74,9 +74,10 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	gate := func(t oneloop.Tool) oneloop.Tool { return judge(a.answerable(t)) }
 	a.reader = gate(a.files.Attach())
 	a.jobs = p.background(s, a)
+	nested := p.nested(s, a, ws)
 	for _, t := range []oneloop.Tool{
 		a.files.Watch(tool.Bash(p.commands(ws), tool.BashOptions{Attach: s.attach, SpillDir: a.scratch, Files: a.files, Jobs: a.jobs})),
-		a.files.Read(), a.files.Write(), a.files.Edit(),
+		nested(a.files.Read()), nested(a.files.Write()), nested(a.files.Edit()),
 		tool.Glob(ws, tool.GlobOptions{}), tool.Grep(ws, tool.GrepOptions{}),
 		tool.WebFetch(tool.WebFetchOptions{}),
 	} {

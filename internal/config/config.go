@@ -19,6 +19,7 @@ import (
 
 	"oneloop"
 	"oneloop/policy"
+	"oneloop/prompt"
 )
 
 // Input is all that settings are made of.
@@ -91,6 +92,10 @@ type Settings struct {
 	// Trusted is what of the folder may be used. Nothing else of it may be
 	// read for what it says.
 	Trusted *policy.Trusted `json:"-"`
+
+	// Instructions are those of the user and of the folder. What of the folder
+	// may be used says Trusted, by the names of the files.
+	Instructions *prompt.Instructions `json:"-"`
 
 	// From says where a setting came from, by its JSON name: "--model",
 	// "ANTHROPIC_API_KEY", a file's path. What is missing is a default.

@@ -25,7 +25,7 @@ func (l *loader) trust(ctx context.Context) error {
 	}
 	t, err := policy.Trust(ctx, policy.TrustOptions{
 		Dir: l.Dir, Home: l.home, Store: l.out.trustStore(), More: dotenv,
-		Grant: l.Flags.Trust, Ask: l.Ask, Question: l.Question,
+		Grant: l.Flags.Trust, Ask: l.Ask, Question: l.Question, Instructions: l.instructions,
 	})
 	if err != nil {
 		return err

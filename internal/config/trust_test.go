@@ -60,3 +60,23 @@ func TestTheHomeFolderIsNotTrustedAsAWhole(t *testing.T) {
 		wantNotice(t, s, "home folder", ".env")
 	}
 }
+
+func TestWhatInstructionsImportIsPartOfTheQuestionAndKnownByItsContent(t *testing.T) {
+	w := newWorld(t, "ANTHROPIC_API_KEY=k")
+	w.write(w.dir, "AGENTS.md", "see @docs/a.md")
+	w.write(w.dir, "docs/a.md", "first")
+	w.user("AGENTS.md", "own")
+	asked := w.answering(true)
+	s := w.must()
+	if len(*asked) != 1 || !strings.Contains((*asked)[0].Detail, "docs/a.md") || strings.Contains((*asked)[0].Detail, ".config") || !s.Trusted.Has("docs/a.md") {
+		t.Fatalf("asked %+v", *asked)
+	}
+	if s = w.must(); len(*asked) != 1 || len(s.Instructions.Files) != 3 {
+		t.Fatalf("asked %d times, found %+v", len(*asked), s.Instructions.Files)
+	}
+	w.write(w.dir, "docs/a.md", "second")
+	s = w.must()
+	if len(*asked) != 2 || strings.Contains((*asked)[1].Detail, "AGENTS.md") || !strings.Contains((*asked)[1].Detail, "changed") {
+		t.Errorf("asked %+v", *asked)
+	}
+}

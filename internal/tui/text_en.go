@@ -187,6 +187,7 @@ Exit code
   /context        what fills the model's window
   /cost           what was used so far, by model and turn
   /diff           what its tools on files have changed since the start
+  /init           have it write AGENTS.md, the instructions of this folder
   /mode           the permission mode; /mode NAME sets another one
   /queue          what you typed that waits for the model, and changes to it
   /permissions    the permission mode and the rules in force

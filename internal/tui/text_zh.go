@@ -180,6 +180,7 @@ var chinese = Text{
   /context        模型的窗口里有些什么
   /cost           到目前为止的用量，按模型和轮次列出
   /diff           启动以来它的文件工具改动了什么
+  /init           让它写出 AGENTS.md，即这个目录的指示
   /mode           权限模式；“/mode 名称”换成另一种
   /queue          已输入、等待送达的内容及其修改
   /permissions    当前的权限模式和规则
