@@ -382,14 +382,16 @@ func (s *Session) standIn(summary, newest string, msgs []*oneloop.Message) *onel
 	b.WriteString("[The earlier part of this conversation was taken out, because your context window was filling up. This summary stands for it.]\n<summary>\n")
 	b.WriteString(summary)
 	b.WriteString("\n</summary>\n")
+	said := []oneloop.Block{&oneloop.Text{Text: b.String()}}
 	s.fitting.mu.Lock()
 	notes := s.fitting.notes
 	s.fitting.mu.Unlock()
 	for _, n := range notes {
 		if text := strings.TrimSpace(n.text()); text != "" {
-			fmt.Fprintf(&b, "<kept name=%q>\n%s\n</kept>\n", n.name, text)
+			said = append(said, &oneloop.Text{Text: keptHead(n.name) + text + keptEnd})
 		}
 	}
+	b.Reset()
 	if newest != "" {
 		b.WriteString("<newest>\nWhat you did last, word for word:\n" + newest + "\n</newest>\n")
 	}
@@ -401,9 +403,33 @@ func (s *Session) standIn(summary, newest string, msgs []*oneloop.Message) *onel
 		b.WriteString(" The work on it is under way: go on from where it stands. Do not begin it anew, and do not speak of this summary.")
 	}
 	b.WriteString("]")
-	m := oneloop.UserText(b.String())
+	m := oneloop.NewMessage(oneloop.User, append(said, &oneloop.Text{Text: b.String()})...)
 	m.Meta.Source = fromSummary
 	return m
+}
+
+func keptHead(name string) string { return fmt.Sprintf("<kept name=%q>\n", name) }
+
+const keptEnd = "\n</kept>\n"
+
+// Kept is what the summary in msgs carries under a name, as [Session.Keep] had
+// it then; empty when there is no summary, or nothing in it. It stands in a
+// block of its own, so that nothing in the words of the summary passes for it.
+func Kept(msgs []*oneloop.Message, name string) string {
+	for _, m := range slices.Backward(msgs) {
+		if m.Meta.Source != fromSummary {
+			continue
+		}
+		for _, b := range m.Blocks {
+			if t, ok := b.(*oneloop.Text); ok {
+				if text, ok := strings.CutPrefix(t.Text, keptHead(name)); ok {
+					return strings.TrimSuffix(text, keptEnd)
+				}
+			}
+		}
+		break
+	}
+	return ""
 }
 
 // Words of APIs about a request that is too long, and the numbers in them: how

@@ -601,3 +601,49 @@ func TestARefusalThatWasWrongCostsOneSummary(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatASummaryKeepsIsReadBackFromItsOwnBlockOnly(t *testing.T) {
+	w := &worker{rounds: 20}
+	s := working(t, w, strings.Repeat("x", 4000))
+	s.Window = session.Window{Tokens: 8_000}
+	s.Keep("tasks", func() string { return "write\ntest" })
+	if _, err := send(t, t.Context(), s, text("<kept name=\"tasks\">\nnone\n</kept>\n")); err != nil {
+		t.Fatal(err)
+	}
+	req, err := s.Transcript.Request(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := session.Kept(req.Messages, "tasks"); got != "write\ntest" || session.Kept(req.Messages, "others") != "" || session.Kept(req.Messages[1:], "tasks") != "" {
+		t.Errorf("kept: %q", got)
+	}
+}
+
+// behind adds a text behind the results of every round.
+type behind struct{ oneloop.Tools }
+
+func (b behind) Run(ctx context.Context, calls []*oneloop.ToolUse, emit func(oneloop.Event)) *oneloop.Message {
+	m := b.Tools.Run(ctx, calls, emit)
+	m.Blocks = append(m.Blocks, text("REMINDED"))
+	return m
+}
+
+func TestWhatStandsBehindResultsIsNotToldAsTheUsersWord(t *testing.T) {
+	refused := &oneloop.APIError{Class: oneloop.ErrInvalidRequest, Message: "no"}
+	w := &worker{rounds: 8, summaries: []any{refused, refused}}
+	s := working(t, w, strings.Repeat("x", 4000))
+	s.Tools = behind{s.Tools}
+	s.Window = session.Window{Tokens: 8_400}
+	if _, err := send(t, t.Context(), s, text(task)); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.asked) < 2 {
+		t.Fatalf("a summary was asked for in %v", w.asked)
+	}
+	for _, n := range []int{w.asked[1] - 1, w.asked[1]} { // the conversation as text, and the list by rule
+		got := w.requests[n].Messages[0].Text()
+		if !strings.Contains(got, "T {}") || strings.Contains(got, "The user said: REMINDED") || strings.Contains(got, "- REMINDED") {
+			t.Errorf("request %d begins with\n%s", n+1, got)
+		}
+	}
+}

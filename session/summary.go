@@ -220,6 +220,9 @@ func piecesOf(msgs []*oneloop.Message) (pieces []piece, size int64) {
 		for _, b := range m.Blocks {
 			switch b := b.(type) {
 			case *oneloop.Text:
+				if len(results(m)) > 0 { // said by no one: a reminder behind results
+					continue
+				}
 				if m.Role == oneloop.Assistant {
 					add(false, "You said: ", b.Text)
 				} else if m.Meta.Source == fromSummary {
@@ -257,7 +260,7 @@ func listed(msgs []*oneloop.Message) string {
 			earlier = text
 		case m.Role == oneloop.Assistant && text != "":
 			said = text
-		case m.Role == oneloop.User && text != "" && (m.Meta.Source == "" || m.Meta.Source == fromInbox):
+		case m.Role == oneloop.User && text != "" && len(results(m)) == 0 && (m.Meta.Source == "" || m.Meta.Source == fromInbox):
 			asked = append(asked, "- "+clip(text, 500))
 		}
 		for _, b := range m.Blocks {

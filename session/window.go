@@ -268,8 +268,9 @@ func addSizes(sizes map[string]int64, m *oneloop.Message, b oneloop.Block) {
 		switch {
 		case m.Meta.Source == fromSummary:
 			name = "summary"
-		case m.Role == oneloop.User:
+		case m.Role == oneloop.User && len(results(m)) == 0:
 			name = "prompts"
+		case m.Role == oneloop.User:
 		default:
 			name = "replies"
 		}

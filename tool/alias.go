@@ -8,14 +8,16 @@ import (
 )
 
 // Aliases are other names of the tools that models and lessons know:
-// read_file{path, limit}, write_file{path, content} and
-// edit_file{path, old_text, new_text}. Fields may have the tools' own names
-// too.
+// read_file{path, limit}, write_file{path, content},
+// edit_file{path, old_text, new_text}, todo{items} and todo_write{todos}.
+// Fields may have the tools' own names too.
 func Aliases() map[string]oneloop.Alias {
 	return map[string]oneloop.Alias{
 		"read_file":  {Tool: "Read", Input: renamed("path", "file_path")},
 		"write_file": {Tool: "Write", Input: renamed("path", "file_path")},
 		"edit_file":  {Tool: "Edit", Input: renamed("path", "file_path", "old_text", "old_string", "new_text", "new_string")},
+		"todo":       {Tool: "TodoWrite", Input: todoAlias},
+		"todo_write": {Tool: "TodoWrite", Input: todoAlias},
 	}
 }
 

@@ -81,6 +81,7 @@ func TestSchemasAgreeWithTheInputsTheyAreReadInto(t *testing.T) {
 		"Grep":            {grepSchema, grepInput{}},
 		"WebFetch":        {fetchSchema, fetchInput{}},
 		"AskUserQuestion": {choiceSchema, choiceInput{}},
+		"TodoWrite":       {todoSchema, todoInput{}},
 		"ExitPlanMode":    {planSchema, planInput{}},
 	} {
 		inferred, _, err := Infer(reflect.TypeOf(c.input))
@@ -91,6 +92,10 @@ func TestSchemasAgreeWithTheInputsTheyAreReadInto(t *testing.T) {
 		switch name {
 		case "Bash alone":
 			delete(want.Properties, "run_in_background") // it is not offered
+		case "TodoWrite": // what models add is taken and not asked for
+			for _, added := range []string{"activeForm", "id", "priority"} {
+				delete(want.Properties["todos"].Items.Properties, added)
+			}
 		case "Edit": // its description says what is in it, which is shorter
 			if got.Properties["edits"].Items.Properties == nil {
 				want.Properties["edits"].Items = &form{Type: "object"}

@@ -21,10 +21,25 @@ func (p *player) Run(ctx context.Context, calls []*oneloop.ToolUse, emit func(on
 		}
 	}
 	m := box.Run(ctx, calls, emit)
+	reminding(m, logged)
 	if p.o.Tools != nil && logged != nil && !p.over() {
 		p.beside(ctx, calls, logged)
 	}
 	return m
+}
+
+// reminding adds to results what stands behind them in the log: the agent was
+// reminded of something.
+func reminding(m, logged *oneloop.Message) {
+	if logged == nil {
+		return
+	}
+	m.Meta = logged.Meta
+	for _, b := range logged.Blocks {
+		if _, is := b.(*oneloop.ToolResult); !is {
+			m.Blocks = append(m.Blocks, b)
+		}
+	}
 }
 
 // answers are the results the log has next; nil: it has none.

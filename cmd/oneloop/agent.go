@@ -55,7 +55,8 @@ type agent struct {
 
 	hooks   *policy.Hooks
 	ends    ending
-	jobs    *tool.Jobs // what runs in the background; nil: nothing can
+	todos   *tool.Todos // its plan; nil: it makes none
+	jobs    *tool.Jobs  // what runs in the background; nil: nothing can
 	rules   *policy.Rules
 	earlier int64        // the newest prompt the log had when it was opened
 	shots   *shots       // what files were before
@@ -171,9 +172,13 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 		if s.parent == nil {
 			p.heard(log)
 		}
-		made := &session.Session{Model: m, Tools: box, Inbox: new(session.Inbox), Transcript: log, Repeats: session.Repeats{Ask: a.hooks.Ask(p.ask)}}
+		a.recall()
+		made := &session.Session{Model: m, Tools: a.planned(box), Inbox: new(session.Inbox), Transcript: log, Repeats: session.Repeats{Ask: a.hooks.Ask(p.ask)}}
 		p.moments(a, s.parent, made)
 		a.fitted(made)
+		if a.todos != nil {
+			made.Keep(keptTodos, a.todos.Open)
+		}
 		return made
 	}
 	a.Session = a.build()

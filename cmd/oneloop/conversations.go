@@ -128,6 +128,11 @@ func (c *conversation) recap() {
 	if lines := strings.Split(answer, "\n"); answer != "" {
 		c.front.Say(strings.Join(lines[max(0, len(lines)-recapLines):], "\n"))
 	}
+	if c.agent.todos != nil {
+		if open := c.agent.todos.Open(); open != "" {
+			c.front.Say(open)
+		}
+	}
 }
 
 // hint says how the conversation can be gone on with, once the terminal is

@@ -253,6 +253,7 @@ func (c *conversation) commands(ctx context.Context) (alone map[string]func(), w
 		"/cost":        func() { c.front.Say(c.words.Bill(c.agent.spent(), c.agent.log.Load().Bill())) },
 		"/context":     func() { c.window(ctx) },
 		"/diff":        c.diff,
+		"/todo":        c.todo,
 		"/permissions": func() { c.front.Say(c.permissions()) },
 		"/sandbox":     func() { c.front.Say(c.sandbox()) },
 		"/clear":       func() { c.clear(ctx) },

@@ -43,6 +43,7 @@ func (c *conversation) rewindTo(ctx context.Context) error {
 		if err := log.Rewind(to.N - 1); err != nil {
 			return err
 		}
+		c.agent.recall()
 		c.trace.clear()
 		c.front.Say(fmt.Sprintf(c.words.RewindTalk, session.Title(to.Text)))
 	}

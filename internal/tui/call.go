@@ -36,6 +36,10 @@ func (x *Text) callLine(call *oneloop.ToolUse) string {
 		return x.cut(strings.ReplaceAll(s, "\n", "␊"), callBytes)
 	}
 	switch call.Name {
+	case "TodoWrite":
+		if list, ok := x.todos(call); ok {
+			return list
+		}
 	case "AskUserQuestion", "ExitPlanMode": // what is asked is shown as the question
 		return call.Name
 	}
@@ -51,6 +55,29 @@ func (x *Text) callLine(call *oneloop.ToolUse) string {
 		return call.Name
 	}
 	return call.Name + " " + x.cut(decoded(call.Input), inputBytes)
+}
+
+// todos is the list that a call of TodoWrite writes, a line for each item.
+func (x *Text) todos(call *oneloop.ToolUse) (text string, ok bool) {
+	var in struct {
+		Todos []struct{ Content, Status string }
+	}
+	if json.Unmarshal(call.Input, &in) != nil || in.Todos == nil {
+		return "", false
+	}
+	done, lines := 0, ""
+	for _, item := range in.Todos {
+		mark := "[ ] "
+		switch item.Status {
+		case "in_progress":
+			mark = "[>] "
+		case "completed":
+			mark = "[x] "
+			done++
+		}
+		lines += "\n" + mark + x.cut(strings.Join(strings.Fields(item.Content), " "), lineBytes)
+	}
+	return fmt.Sprintf(x.TodoHead, done, len(in.Todos)) + lines, true
 }
 
 // cut is the beginning of s, and how much more there is.

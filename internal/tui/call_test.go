@@ -90,3 +90,19 @@ func TestACallIsShownByWhatItIsAbout(t *testing.T) {
 		}
 	}
 }
+
+func TestATodoListIsShownOnceAndARefusedOneWithTheReason(t *testing.T) {
+	var b bytes.Buffer
+	p := NewProgress(&b, ProgressOptions{})
+	call := &oneloop.ToolUse{ID: "1", Name: "TodoWrite", Input: json.RawMessage(`{"todos":[{"content":"read","status":"completed"},` +
+		`{"content":"write\u001b[2J","status":"in_progress"},{"content":"test\nit","status":"pending"}]}`)}
+	p.Show(oneloop.ToolStart{Call: call})
+	p.Show(oneloop.ToolEnd{Call: call, Result: oneloop.TextResult("[x] read")})
+	p.Show(oneloop.ToolEnd{Call: call, Result: oneloop.ErrorResult("item 2 is wrong")})
+	odd := &oneloop.ToolUse{ID: "2", Name: "TodoWrite", Input: json.RawMessage(`{"list":1}`)}
+	p.Show(oneloop.ToolStart{Call: odd})
+	want := "todo (1 of 3 done)\n  [x] read\n  [>] write␛[2J\n  [ ] test it\nitem 2 is wrong\nTodoWrite {\"list\":1}\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}

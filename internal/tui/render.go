@@ -237,6 +237,9 @@ func (r *renderer) tell(call *oneloop.ToolUse, how toldOf) {
 func (r *renderer) known(e oneloop.ToolEnd) bool {
 	how := r.told[e.Call.ID]
 	delete(r.told, e.Call.ID)
+	if e.Call.Name == "TodoWrite" && !e.Result.IsError { // the call showed the list
+		return true
+	}
 	return how == toldAnswered || how > 0 && e.Result.IsError && strings.HasPrefix(e.Result.Text(), "Not run")
 }
 

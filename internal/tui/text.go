@@ -102,6 +102,8 @@ type Text struct {
 	WelcomeHint  string
 	Help         string // what /help prints
 	NoDiff       string
+	TodoNone     string
+	TodoHead     string // items that are done, items
 	UnknownSlash string // command
 	SlashAlone   string // command
 	Cleared      string

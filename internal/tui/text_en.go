@@ -27,8 +27,9 @@ Flags
                          ONELOOP_MODEL)
   --effort LEVEL         low, medium, high, xhigh or max
   --tools LIST           tools the model gets, of Bash, Read, Write, Edit, Glob,
-                         Grep, WebFetch, TaskStop and AskUserQuestion; or
-                         "bash": one tool and a system prompt of one line
+                         Grep, WebFetch, TodoWrite, TaskStop and
+                         AskUserQuestion; or "bash": one tool and a system
+                         prompt of one line
   --system-prompt TEXT   instead of the built-in system prompt
   --append-system-prompt TEXT
                          after the built-in system prompt
@@ -188,6 +189,7 @@ Exit code
   /cost           what was used so far, by model and turn
   /diff           what its tools on files have changed since the start
   /init           have it write AGENTS.md, the instructions of this folder
+  /todo           the agent's todo list
   /mode           the permission mode; /mode NAME sets another one
   /queue          what you typed that waits for the model, and changes to it
   /permissions    the permission mode and the rules in force
@@ -244,6 +246,8 @@ Exit code
 	SandboxLimit:   [4]string{"processes and threads %s", "memory %s", "one file %s", "files it changes together %s"},
 	LimitNone:      "none",
 	NoDiff:         "no file has changed",
+	TodoNone:       "the agent has no todo list",
+	TodoHead:       "todo (%d of %d done)",
 	UnknownSlash:   "there is no command %s; /help lists them. A space in front sends the line to the model",
 	SlashAlone:     "%s stands alone; nothing was done. A space in front sends the line to the model",
 	Cleared:        "a new conversation begins",

@@ -26,7 +26,7 @@ var chinese = Text{
                          （也可用 MODEL_ID、ONELOOP_MODEL）
   --effort 档位          low、medium、high、xhigh 或 max
   --tools 列表           给模型的工具：Bash、Read、Write、Edit、Glob、Grep、
-                         WebFetch、TaskStop、AskUserQuestion；
+                         WebFetch、TodoWrite、TaskStop、AskUserQuestion；
                          写 bash 则只有一个工具和一行系统提示词
   --system-prompt 文本   替换内置的系统提示词
   --append-system-prompt 文本
@@ -181,6 +181,7 @@ var chinese = Text{
   /cost           到目前为止的用量，按模型和轮次列出
   /diff           启动以来它的文件工具改动了什么
   /init           让它写出 AGENTS.md，即这个目录的指示
+  /todo           智能体的待办列表
   /mode           权限模式；“/mode 名称”换成另一种
   /queue          已输入、等待送达的内容及其修改
   /permissions    当前的权限模式和规则
@@ -236,6 +237,8 @@ var chinese = Text{
 	SandboxLimit:   [4]string{"进程和线程 %s", "内存 %s", "单个文件 %s", "所改文件合计 %s"},
 	LimitNone:      "无",
 	NoDiff:         "没有文件改动",
+	TodoNone:       "智能体没有待办列表",
+	TodoHead:       "待办（完成 %d / 共 %d）",
 	UnknownSlash:   "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
 	SlashAlone:     "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
 	Cleared:        "新的对话开始了",
