@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"oneloop/workspace/confine"
 )
 
 // Backends of a sandbox, from the strongest.
@@ -30,7 +32,7 @@ var weakerLL = []string{
 	"mode, times and owner of the user's files elsewhere can be changed",
 	"no loopback: servers and tests that listen do not work",
 	"other processes are seen",
-	"the number of processes is not limited by the kernel; commands with too many are ended a moment later",
+	confine.Counted,
 	"hidden folders can be listed, their files not read",
 	"no terminals: script, tmux, expect and other programs that make one do not work",
 	"no System V shared memory, semaphores and queues, no POSIX queues: programs that need them, such as PostgreSQL and fakeroot, do not run",
@@ -41,7 +43,7 @@ var weakerLL = []string{
 var weakerBwrap = []string{
 	"each command has a loopback of its own: a server one command runs is not reached by others",
 	"protected names that are symbolic links can be changed; those of git are put back after the command",
-	"the number of processes is not limited by the kernel; commands with too many are ended a moment later",
+	confine.Counted,
 }
 
 // SandboxOptions are the settings of [Sandboxed]. The zero value confines

@@ -122,7 +122,7 @@ func endsWithTheAgent(t *testing.T, backend string) {
 }
 
 // jobs are what the test binary does under a name.
-var jobs = map[string]func() error{"sandbox": sandboxJob, "nested": nestedJob}
+var jobs = map[string]func() error{"sandbox": sandboxJob, "nested": nestedJob, "limited": limitedJob}
 
 // sandboxJob is the agent that is killed.
 func sandboxJob() error {

@@ -97,10 +97,14 @@ type Result struct {
 type Facts struct {
 	Landlock int      // version; 0: there is none
 	Port     int      // of the listener, when there is one
-	PidMax   bool     // the number of processes is limited by the kernel also for root
+	PidMax   bool     // the kernel limits the processes of each command; else they are counted, see bar_linux.go
 	Layers   []string // paths of those that are there
 	Weaker   []string // what is weaker than it could be, in words
 }
+
+// Counted is what is weaker where a command has no limit on processes of its
+// own in the kernel.
+const Counted = "processes are counted, and commands with too many ended a moment later; the kernel makes no more only at half as many again, and for root it never stops"
 
 const (
 	// grace is how long a process may take to end after it was asked to.

@@ -85,6 +85,7 @@ func (h *holder) startFenced(r *running, high []int) error {
 		s.do("landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), 0)
 		prog := &unix.SockFprog{Len: uint16(len(h.filter)), Filter: &h.filter[0]}
 		s.do("filter system calls", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, at(s, prog))
+		r.bar(s)
 	})
 	if err != nil {
 		return err

@@ -117,8 +117,8 @@ func (h *holder) open() error {
 	h.filter = filter(inNamespaces)
 	h.findLandlock()
 	h.facts.PidMax = ownPidMax()
-	if !h.facts.PidMax && os.Geteuid() == 0 {
-		h.facts.Weaker = append(h.facts.Weaker, "as root this kernel does not limit the number of processes; commands with too many are ended a moment later")
+	if !h.facts.PidMax {
+		h.facts.Weaker = append(h.facts.Weaker, Counted)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (h *holder) start(r *running, fds []int) error {
 	if h.policy.Fence {
 		return h.startFenced(r, high)
 	}
-	program, err := programScript(o, high[0], high[2:], nil)
+	program, err := programScript(o, high[0], high[2:], r.bar)
 	if err != nil {
 		return err
 	}
@@ -238,6 +238,13 @@ type running struct {
 	kill  func()                        // ends all that it started
 	below func(pid int) []process       // gives what a process started
 	left  func(r *running, killed bool) // see [holder.left]; nil: the kernel sees to it
+}
+
+// bar adds one where processes are counted.
+func (r *running) bar(s *script) {
+	if n := r.order.Limits.Processes; r.count && n > 0 {
+		s.bar(n)
+	}
 }
 
 func (r *running) refuse(err error) {

@@ -154,8 +154,8 @@ func (s *script) dropRights() {
 // lastCap is above every capability there is.
 const lastCap = 63
 
-// programScript is what the process does that becomes the command. confine, if
-// there is one, adds what confines it alone.
+// programScript is what the process does that becomes the command. confine
+// adds what confines it alone.
 func programScript(o Order, null int, fds []int, confine func(*script)) (*script, error) {
 	s := &script{}
 	argv, err := s.texts(o.Argv)
@@ -172,9 +172,7 @@ func programScript(o Order, null int, fds []int, confine func(*script)) (*script
 	for i, fd := range fds {
 		s.do("pass descriptors", unix.SYS_DUP3, uintptr(fd), uintptr(o.Fds[i]), 0)
 	}
-	if confine != nil {
-		confine(s)
-	}
+	confine(s)
 	name := o.Path
 	if !strings.HasPrefix(name, "/") {
 		name = path.Join(o.Dir, name)

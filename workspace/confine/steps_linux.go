@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A step is one system call of a process between fork and exec. Such a
+// A step is one system call, or a [bar], of a process between fork and exec. Such a
 // process shares our memory and nothing else of Go: in it no other thread
 // runs, and nothing of the runtime works. It can follow steps.
 type step struct {
@@ -21,6 +21,7 @@ type step struct {
 	register uint8 // bit i: arg[i] is the number of a register
 	into     int8  // register that takes the result, -1: none
 	optional bool  // go on when it fails
+	bar      *bar  // set this instead of the system call; nil: there is one
 }
 
 // script is a list of steps and what they point at.
@@ -229,7 +230,13 @@ func (c *child) follow(s *script) {
 				arg[n] = regs[st.arg[n]%registers]
 			}
 		}
-		result, _, errno := syscall.RawSyscall6(st.trap, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5])
+		var result uintptr
+		var errno syscall.Errno
+		if st.bar != nil {
+			errno = st.bar.set()
+		} else {
+			result, _, errno = syscall.RawSyscall6(st.trap, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5])
+		}
 		if errno != 0 && !st.optional {
 			c.say(reportFailed, uint32(errno), st.label)
 			exit(126)

@@ -143,6 +143,20 @@ static int alloc(size_t mib, int seconds) {
 	return 0;
 }
 
+/* As many processes as there may be at once, from the moment a file exists. */
+static int flood(int most, const char *file) {
+	int n = 0;
+	puts("READY");
+	while (access(file, F_OK) != 0)
+		usleep(1000);
+	for (pid_t p; n < most && (p = fork()) >= 0; n++)
+		if (p == 0) {
+			pause();
+			_exit(0);
+		}
+	return printf("FLOOD %d\n", n) < 0;
+}
+
 static int handle(const char *path) {
 	char space[sizeof(struct file_handle) + 128];
 	struct file_handle *h = (struct file_handle *)space;
@@ -218,6 +232,7 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "clone")) return by_clone();
 	if (!strcmp(what, "clone3")) return by_clone3();
 	if (!strcmp(what, "alloc")) return alloc(atol(a), atoi(b));
+	if (!strcmp(what, "flood")) return flood(atoi(a), b);
 	if (!strcmp(what, "handle")) return handle(a);
 	if (!strcmp(what, "exchange")) return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
 	if (!strcmp(what, "setuid")) return open(a, O_CREAT | O_WRONLY, 04755) < 0;
