@@ -120,6 +120,13 @@ func (rs *Rules) Add(tier shell.Tier, text string, f File) error {
 	return nil
 }
 
+// Drop takes away the rules that were added with a file of this path.
+func (rs *Rules) Drop(path string) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.all = slices.DeleteFunc(slices.Clone(rs.all), func(r Rule) bool { return r.File == path })
+}
+
 // List returns the rules, the strictest tier first.
 func (rs *Rules) List() []Rule {
 	if rs == nil {

@@ -10,6 +10,7 @@ import (
 
 	"oneloop"
 	"oneloop/policy"
+	"oneloop/policy/shell"
 	"oneloop/workspace"
 
 	"github.com/google/go-cmp/cmp"
@@ -156,6 +157,25 @@ func TestAMistakeInARuleIsNoMissingRule(t *testing.T) {
 	}
 	if _, err := policy.NewRules(policy.RuleOptions{Dir: "/w", Tools: []string{"Bahs"}}, policy.File{Path: "a", Deny: []string{"Bahs"}}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestRulesThatWereAddedCanBeTakenAway(t *testing.T) {
+	rules, err := policy.NewRules(policy.RuleOptions{Dir: "/w"}, policy.File{Path: "f", Allow: []string{"Bash(ls)"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"Bash(git add:*)", "Read(//x/**)"} {
+		if err := rules.Add(shell.Allow, text, policy.File{Path: "the skill a"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(rules.List()); n != 3 {
+		t.Fatalf("there are %d rules", n)
+	}
+	rules.Drop("the skill a")
+	if list := rules.List(); len(list) != 1 || list[0].File != "f" {
+		t.Errorf("what is left: %v", list)
 	}
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"oneloop"
 )
@@ -91,6 +93,9 @@ type Trusted struct {
 	Notices []string  // what the user should know, each one line
 
 	granted []string // names of what may be used by Grant alone
+
+	again sync.Mutex
+	since map[string]string // sums of folders that the user trusts as they are now, by name
 }
 
 // Trust decides what of a folder may be used. It looks for what can run,
@@ -242,6 +247,46 @@ func (t *Trusted) find(name string) (Finding, error) {
 		}
 	}
 	return Finding{}, fs.ErrNotExist
+}
+
+// Again looks at a folder once more, name as in [Finding].Name, before what is
+// in it is used: a long time after it was judged it may be another. If it is, it
+// is asked for as [Trust] does, with the same options. The error is
+// [ErrUntrusted], [fs.ErrNotExist], or the cause of ctx.
+func (t *Trusted) Again(ctx context.Context, o TrustOptions, name string) error {
+	is, err := t.find(name)
+	if err != nil {
+		return err
+	}
+	t.again.Lock()
+	defer t.again.Unlock()
+	was := cmp.Or(t.since[name], is.Sum)
+	is.Sum, is.Items, is.err = treeSum(filepath.Join(t.Dir, filepath.FromSlash(name)))
+	switch {
+	case is.err != nil:
+		return withoutPath(is.err)
+	case is.Sum == was:
+		return nil
+	case is.Sum == "":
+		return fs.ErrNotExist
+	case o.Grant:
+		return nil
+	case o.Ask == nil:
+		return fmt.Errorf("%w as it is now: it was changed since", ErrUntrusted)
+	}
+	is.Changed = true
+	seen := &Trusted{Dir: t.Dir, Found: []Finding{is}}
+	if err := seen.ask(ctx, o, seen.Found); err != nil {
+		return err
+	}
+	if len(seen.Ignored) > 0 {
+		return fmt.Errorf("%w as it is now: it was changed since", ErrUntrusted)
+	}
+	if t.since == nil {
+		t.since = map[string]string{}
+	}
+	t.since[name] = is.Sum
+	return nil
 }
 
 // TrustQuestion is the question about what the folder dir brings along.

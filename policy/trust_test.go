@@ -326,6 +326,48 @@ func TestAFolderOfSkillsIsKnownByAllThatIsInIt(t *testing.T) {
 	}
 }
 
+func TestAFolderThatChangedMeanwhileIsAskedForBeforeItIsUsed(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, ".agents/skills/a/SKILL.md", "one")
+	const name = ".agents/skills"
+	again := func(tr *policy.Trusted, u *user, grant bool) error {
+		o := policy.TrustOptions{Dir: dir, Grant: grant}
+		if u != nil {
+			o.Ask = u.ask
+		}
+		return tr.Again(t.Context(), o, name)
+	}
+	u := &user{says: true}
+	tr := trust(t, policy.TrustOptions{Dir: dir, Ask: u.ask})
+	if err := again(tr, u, false); err != nil || len(u.asked) != 1 {
+		t.Fatalf("of what is as it was: %v, %d questions", err, len(u.asked))
+	}
+	put(t, dir, ".agents/skills/a/run.sh", "two")
+	if err := again(tr, nil, false); !errors.Is(err, policy.ErrUntrusted) {
+		t.Errorf("with nobody there: %v", err)
+	}
+	if err := again(tr, &user{}, false); !errors.Is(err, policy.ErrUntrusted) {
+		t.Errorf("after a no: %v", err)
+	}
+	if err := again(tr, u, false); err != nil || len(u.asked) != 2 || !strings.Contains(u.asked[1].Detail, "changed since you trusted it") {
+		t.Errorf("after a yes: %v, asked %v", err, u.asked)
+	}
+	if err := again(tr, nil, false); err != nil {
+		t.Errorf("of what the user has trusted as it is: %v", err)
+	}
+	put(t, dir, ".agents/skills/a/run.sh", "three")
+	if err := again(tr, nil, true); err != nil {
+		t.Errorf("where all is granted: %v", err)
+	}
+	ignored := trust(t, policy.TrustOptions{Dir: dir})
+	if err := again(ignored, u, true); !errors.Is(err, policy.ErrUntrusted) {
+		t.Errorf("of what was never trusted: %v", err)
+	}
+	if err := tr.Again(t.Context(), policy.TrustOptions{}, ".claude/skills"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of what there is not: %v", err)
+	}
+}
+
 func TestManyProgramsKeepTheirAnswersAtOnce(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "state", "trust")
 	var dirs []string
