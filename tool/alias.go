@@ -9,8 +9,8 @@ import (
 
 // Aliases are other names of the tools that models and lessons know:
 // read_file{path, limit}, write_file{path, content},
-// edit_file{path, old_text, new_text}, todo{items} and todo_write{todos}.
-// Fields may have the tools' own names too.
+// edit_file{path, old_text, new_text}, todo{items}, todo_write{todos} and
+// load_skill{name}. Fields may have the tools' own names too.
 func Aliases() map[string]oneloop.Alias {
 	return map[string]oneloop.Alias{
 		"read_file":  {Tool: "Read", Input: renamed("path", "file_path")},
@@ -18,6 +18,7 @@ func Aliases() map[string]oneloop.Alias {
 		"edit_file":  {Tool: "Edit", Input: renamed("path", "file_path", "old_text", "old_string", "new_text", "new_string")},
 		"todo":       {Tool: "TodoWrite", Input: todoAlias},
 		"todo_write": {Tool: "TodoWrite", Input: todoAlias},
+		"load_skill": {Tool: "Skill", Input: renamed("name", "skill")},
 	}
 }
 

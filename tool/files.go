@@ -108,6 +108,8 @@ type record struct {
 	firsts map[string]*first
 
 	outputs map[string]fs.FileInfo // files outside of the workspace that Read may show
+
+	admitted []string // real paths of folders of such
 }
 
 // first is a file as it was before any agent changed it.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"oneloop"
@@ -24,6 +25,42 @@ func (f *Files) admit(path string) {
 	f.shared.mu.Lock()
 	defer f.shared.mu.Unlock()
 	f.shared.outputs[filepath.Clean(path)] = info
+}
+
+// Admit lets Read show what is in a folder outside of the workspace, such as
+// what belongs to a skill that was loaded; links that lead out of it are not
+// followed. Rules for Read count as for any file.
+func (f *Files) Admit(dir string) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || !filepath.IsAbs(real) {
+		return // there is nothing to be shown
+	}
+	f.shared.mu.Lock()
+	defer f.shared.mu.Unlock()
+	if !slices.Contains(f.shared.admitted, real) {
+		f.shared.admitted = append(f.shared.admitted, real)
+	}
+}
+
+// admittedPath is the real path of a file in a folder that was admitted; empty:
+// it is in none.
+func (f *Files) admittedPath(name string) string {
+	f.shared.mu.Lock()
+	dirs := f.shared.admitted
+	f.shared.mu.Unlock()
+	if len(dirs) == 0 || !filepath.IsAbs(name) {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return ""
+	}
+	for _, dir := range dirs {
+		if rel, err := filepath.Rel(dir, real); err == nil && filepath.IsLocal(rel) {
+			return real
+		}
+	}
+	return ""
 }
 
 // output gives the file that name was admitted as.
@@ -61,6 +98,15 @@ func (f *Files) source(name string) (string, fs.File, fs.FileInfo, error) {
 		}
 		return path, file, info, nil
 	}
+	if path := f.admittedPath(name); path != "" {
+		if info, err := os.Lstat(path); err == nil {
+			file, info, err := openOutput(path, info)
+			if err != nil {
+				return "", nil, nil, f.explain(name, err)
+			}
+			return path, file, info, nil
+		}
+	}
 	path, err := f.path(name)
 	if err != nil {
 		return "", nil, nil, err
@@ -82,6 +128,9 @@ func (f *Files) readTouches(call *oneloop.ToolUse) ([]oneloop.Touch, error) {
 	if decode(call.Input, &in) == nil {
 		if _, admitted := f.output(in.FilePath); admitted != nil {
 			return nil, nil
+		}
+		if path := f.admittedPath(in.FilePath); path != "" {
+			return []oneloop.Touch{{Kind: oneloop.TouchRead, Name: path}}, nil
 		}
 	}
 	return f.touches(oneloop.TouchRead)(call)

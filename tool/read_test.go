@@ -47,6 +47,42 @@ func TestReadNumbersTheLinesOfTheRangeThatIsAskedFor(t *testing.T) {
 	d.fails("Read", fields{"file_path": "no/f"}, "Neither does its folder")
 }
 
+func TestReadShowsWhatIsInAnAdmittedFolderAndNothingBesideIt(t *testing.T) {
+	d := sit(t, tool.FilesOptions{})
+	other := t.TempDir()
+	for name, text := range map[string]string{"skill/refs/a.md": "in it", "beside.md": "secret"} {
+		path := filepath.Join(other, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inside := filepath.Join(other, "skill", "refs", "a.md")
+	d.fails("Read", fields{"file_path": inside}, "outside")
+	d.files.Admit(filepath.Join(other, "skill"))
+	d.files.Admit(filepath.Join(other, "gone"))
+	if got := d.works("Read", fields{"file_path": inside}); got != "1\tin it\n[no newline at the end of the file]" {
+		t.Errorf("it shows %q", got)
+	}
+	d.fails("Read", fields{"file_path": filepath.Join(other, "beside.md")}, "outside")
+	d.fails("Read", fields{"file_path": filepath.Join(other, "skill", "..", "beside.md")}, "outside")
+	d.fails("Write", fields{"file_path": inside, "content": "x"}, "outside")
+	d.fails("Edit", fields{"file_path": inside, "old_string": "in", "new_string": "x"}, "outside")
+	if runtime.GOOS != "windows" {
+		link := filepath.Join(other, "skill", "link.md")
+		if err := os.Symlink(filepath.Join(other, "beside.md"), link); err != nil {
+			t.Fatal(err)
+		}
+		d.fails("Read", fields{"file_path": link}, "outside")
+	}
+	touches, err := d.files.Read().Touches(&oneloop.ToolUse{Input: []byte(fmt.Sprintf(`{"file_path":%q}`, inside))})
+	if err != nil || len(touches) != 1 || touches[0].Kind != oneloop.TouchRead || filepath.Base(touches[0].Name) != "a.md" {
+		t.Errorf("it touches %v, %v: rules could not tell", touches, err)
+	}
+}
+
 func TestReadShowsNoMoreThanItsCap(t *testing.T) {
 	d := sit(t, tool.FilesOptions{})
 	d.put("many", strings.Repeat("x\n", 5000))
