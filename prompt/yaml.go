@@ -114,7 +114,11 @@ func lineOf(s string) string {
 	return line
 }
 
-func blankLine(s string) bool { return strings.TrimSpace(lineOf(s)) == "" }
+// blankLine tells whether nothing but a comment is on a line.
+func blankLine(s string) bool {
+	line := strings.TrimSpace(lineOf(s))
+	return line == "" || line[0] == '#'
+}
 
 func isDash(s string) bool {
 	return s[0] == '-' && (len(s) == 1 || strings.IndexByte(" \t\n", s[1]) >= 0)
