@@ -122,6 +122,9 @@ func (rs *Rules) Add(tier shell.Tier, text string, f File) error {
 
 // Drop takes away the rules that were added with a file of this path.
 func (rs *Rules) Drop(path string) {
+	if rs == nil {
+		return
+	}
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.all = slices.DeleteFunc(slices.Clone(rs.all), func(r Rule) bool { return r.File == path })

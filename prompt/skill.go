@@ -185,7 +185,7 @@ func (s *search) read(path string) {
 	}
 	if n := utf8.RuneCountInString(k.Description); n > longestDescription {
 		k.odd("its description has %d characters, more than %d", n, longestDescription)
-		k.Description = cut(k.Description, longestDescription)
+		k.Description = shorten(k.Description, longestDescription)
 	}
 	if k.Name == "" || k.Description == "" && !s.place.Commands {
 		s.warn("%s is left out: %s.", path, cmp.Or(strings.Join(k.Warnings, "; "), "it is empty"))
@@ -257,14 +257,14 @@ func line(text string) string { return unseen.Line(strings.Join(strings.Fields(t
 func firstLine(body []byte) string {
 	for l := range strings.Lines(string(body)) {
 		if l = line(l); l != "" && !strings.HasPrefix(l, "#") {
-			return cut(l, longestDescription)
+			return shorten(l, longestDescription)
 		}
 	}
 	return ""
 }
 
-// cut keeps so many characters.
-func cut(text string, most int) string {
+// shorten keeps so many characters.
+func shorten(text string, most int) string {
 	n := 0
 	for i := range text {
 		if n++; n == most {
@@ -296,12 +296,4 @@ func readText(path string) ([]byte, error) {
 		err = fmt.Errorf("it is no UTF-8 text of at most %d KiB", MostSkill>>10)
 	}
 	return data, err
-}
-
-// withoutPath is err without the path that a message names already.
-func withoutPath(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }

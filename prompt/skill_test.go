@@ -13,6 +13,7 @@ import (
 
 	"oneloop"
 	"oneloop/prompt"
+	"oneloop/tool"
 )
 
 // write makes files below a folder.
@@ -29,7 +30,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func names(list []*prompt.Skill) (all []string) {
+func namesOf(list []*prompt.Skill) (all []string) {
 	for _, k := range list {
 		all = append(all, k.Name)
 	}
@@ -67,7 +68,7 @@ Do it.
 		"node_modules/SKILL.md": "---\nname: module\ndescription: d\n---\nbody",
 	})
 	list, warnings := prompt.Find(prompt.Place{Dir: dir}, prompt.Place{Dir: filepath.Join(dir, "gone")}, prompt.Place{Dir: filepath.Join(dir, "notes.txt")})
-	if diff := cmp.Diff([]string{"bare", "notes", "short", "other", "pdf", "quiet"}, names(list)); diff != "" {
+	if diff := cmp.Diff([]string{"bare", "notes", "short", "other", "pdf", "quiet"}, namesOf(list)); diff != "" {
 		t.Fatal(diff)
 	}
 	pdf := prompt.Named(list, "pdf")
@@ -116,7 +117,7 @@ func TestOfTwoWithOneNameTheFirstCounts(t *testing.T) {
 	})
 	list, warnings := prompt.Find(prompt.Place{Dir: filepath.Join(dir, "project"), Project: ".claude/skills"}, prompt.Place{Dir: filepath.Join(dir, "user")},
 		prompt.Place{Dir: filepath.Join(dir, "commands"), Commands: true})
-	if diff := cmp.Diff([]string{"a", "b", "c", "git:c", "pr", "x:same", "y:same"}, names(list)); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b", "c", "git:c", "pr", "x:same", "y:same"}, namesOf(list)); diff != "" {
 		t.Error(diff)
 	}
 	if k := prompt.Named(list, "a"); k.Place.Project != ".claude/skills" {
@@ -147,7 +148,7 @@ func TestLinksOfAProjectToFoldersAreNotFollowed(t *testing.T) {
 	}
 	theirs, _ := prompt.Find(prompt.Place{Dir: filepath.Join(dir, "place"), Project: ".claude/skills"})
 	mine, _ := prompt.Find(prompt.Place{Dir: filepath.Join(dir, "place")})
-	if diff := cmp.Diff([][]string{{"b"}, {"a", "b"}}, [][]string{names(theirs), names(mine)}); diff != "" {
+	if diff := cmp.Diff([][]string{{"b"}, {"a", "b"}}, [][]string{namesOf(theirs), namesOf(mine)}); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -239,7 +240,7 @@ func TestTheModelLoadsSkillsByATool(t *testing.T) {
 	if err != nil || len(def) > 300+len(`\n- a: Does a.`) {
 		t.Errorf("the tool has %d bytes in a request: %s", len(def), def)
 	}
-	box := &oneloop.Toolbox{Tools: []oneloop.Tool{skill}, Aliases: prompt.SkillAliases()}
+	box := &oneloop.Toolbox{Tools: []oneloop.Tool{skill}, Aliases: tool.Aliases()}
 	answer := func(name, input string) string {
 		m := box.Run(t.Context(), []*oneloop.ToolUse{{ID: "1", Name: name, Input: json.RawMessage(input)}}, func(oneloop.Event) {})
 		return m.Blocks[0].(*oneloop.ToolResult).Text()

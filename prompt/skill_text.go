@@ -99,29 +99,17 @@ func (f *filling) fill(ctx context.Context, body string) string {
 	var b strings.Builder
 	code := "" // the mark that ends a block of code
 	for l := range strings.Lines(body) {
-		mark := fence(l)
+		bare := strings.TrimSpace(l)
+		mark := fenced(bare)
+		f.line(ctx, &b, l, code == "" && mark == "")
 		switch {
 		case code == "":
 			code = mark
-		case strings.HasPrefix(mark, code) && strings.Trim(l, " \t\n`~") == "":
-			code, mark = "", code
-		default:
-			mark = code
+		case strings.HasPrefix(mark, code) && mark == bare:
+			code = ""
 		}
-		f.line(ctx, &b, l, mark == "")
 	}
 	return b.String()
-}
-
-// fence is the mark at the begin of a line that begins or ends a block of code.
-func fence(l string) string {
-	l = strings.TrimLeft(l, " \t")
-	for _, c := range []string{"`", "~"} {
-		if n := len(l) - len(strings.TrimLeft(l, c)); n >= 3 {
-			return l[:n]
-		}
-	}
-	return ""
 }
 
 // line fills one line. Commands are run if they may be in it.

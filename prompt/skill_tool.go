@@ -89,12 +89,7 @@ func Catalogue(list []*Skill) string {
 	}
 	var b strings.Builder
 	for _, k := range list {
-		fmt.Fprintf(&b, "\n- %s: %s", k.Name, cut(k.Description, most))
+		fmt.Fprintf(&b, "\n- %s: %s", k.Name, shorten(k.Description, most))
 	}
 	return b.String()
-}
-
-// SkillAliases are other names of the tool: load_skill{name}.
-func SkillAliases() map[string]oneloop.Alias {
-	return map[string]oneloop.Alias{"load_skill": {Tool: "Skill", Input: tool.Renamed("name", "skill")}}
 }

@@ -58,10 +58,11 @@ type agent struct {
 	todos   *tool.Todos // its plan; nil: it makes none
 	jobs    *tool.Jobs  // what runs in the background; nil: nothing can
 	rules   *policy.Rules
-	earlier int64        // the newest prompt the log had when it was opened
-	shots   *shots       // what files were before
-	files   *tool.Files  // what the agent knows of files
-	reader  oneloop.Tool // shows a file that the person names
+	earlier int64         // the newest prompt the log had when it was opened
+	shots   *shots        // what files were before
+	files   *tool.Files   // what the agent knows of files
+	reader  oneloop.Tool  // shows a file that the person names
+	shell   *oneloop.Tool // Bash as the model calls it; nil: there is none
 	says    mentionsSaid
 	drop    func() error                        // closes files; nil: they share another agent's
 	hear    atomic.Pointer[func(oneloop.Event)] // who listens now
@@ -179,6 +180,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 		if a.todos != nil {
 			made.Keep(keptTodos, a.todos.Open)
 		}
+		a.keeping(made)
 		return made
 	}
 	a.Session = a.build()
@@ -233,7 +235,7 @@ func (p *program) open(a *agent, dir string) (workspace.Workspace, error) {
 	opts := workspace.SandboxOptions{
 		Secrets: p.settings.Secrets(), Dirs: p.besides(dir), State: p.settings.StateDir, Cache: p.cache(dir), Dial: a.net.dial,
 		Memory: p.memory(), Limits: p.limits(),
-		Show: []string{a.scratch}, // long outputs, and the link to this program
+		Show: append([]string{a.scratch}, p.ownSkills()...), // long outputs, and the link to this program
 	}
 	if p.offline {
 		opts.Dial = nil

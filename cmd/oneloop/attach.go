@@ -35,8 +35,12 @@ func (p *program) attaching(a *agent, before func(context.Context, *oneloop.Mess
 			return err
 		}
 		at := attachment{program: p, agent: a}
+		a.rules.Drop(ofSkills)
 		for _, b := range words {
 			if t, ok := b.(*oneloop.Text); ok {
+				if err := at.called(ctx, p.spoken(t.Text)); err != nil {
+					return err
+				}
 				at.mentions(ctx, p.spoken(t.Text))
 			}
 		}

@@ -40,6 +40,12 @@ func (c *conversation) completeCommand(begun string) (found tui.Completion) {
 			found.Full, found.Show = append(found.Full, full), append(found.Show, name)
 		}
 	}
+	list, _ := c.callable()
+	for _, k := range list {
+		if name := "/" + k.Name; k.ByUser && strings.HasPrefix(name, begun) && !slices.Contains(names, name) {
+			found.Full, found.Show = append(found.Full, name+" "), append(found.Show, name)
+		}
+	}
 	return found
 }
 

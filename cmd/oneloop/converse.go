@@ -144,7 +144,7 @@ func (c *conversation) run(ctx context.Context) error {
 			c.front.Say(c.words.OwnHow)
 			continue
 		}
-		if name, args, ok := slash(line); ok {
+		if name, args, ok := slash(line); ok && !c.theirs(name) {
 			c.command(ctx, name, args)
 			continue
 		}
@@ -260,6 +260,7 @@ func (c *conversation) commands(ctx context.Context) (alone map[string]func(), w
 		"/fork":        func() { c.fork(ctx) },
 		"/rewind":      func() { c.rewind(ctx) },
 		"/init":        func() { c.initiate(ctx) },
+		"/skills":      c.listSkills,
 	}
 	withWords = map[string]func(words string){
 		"/resume":  func(words string) { c.resume(ctx, words) },

@@ -44,6 +44,7 @@ type program struct {
 	offline  bool // no model is asked, no host reached, nothing kept: tools of a replay
 	last     lastThings
 	heap     heap
+	skills   skillSet
 
 	instructed bool // it was said what of the instructions is left out
 }

@@ -161,8 +161,8 @@ func (c *conversation) listed(list []session.Waiting) string {
 // left tells what the person typed that nobody got.
 func (c *conversation) left() {
 	for _, line := range c.waits.later {
-		_, _, command := slash(line)
-		if _, mine := own(line); !command && !mine {
+		name, _, command := slash(line)
+		if _, mine := own(line); (!command || c.theirs(name)) && !mine {
 			c.put(line)
 		}
 	}

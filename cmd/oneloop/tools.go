@@ -13,7 +13,7 @@ import (
 
 // toolNames are the tools there are, in the order in which the model sees
 // them.
-var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite", "TaskStop", "AskUserQuestion"}
+var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite", "TaskStop", "Skill", "AskUserQuestion"}
 
 // checkTools refuses names of tools that do not exist.
 func (p *program) checkTools() error {
@@ -89,6 +89,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		a.todos = new(tool.Todos)
 		box.Tools = append(box.Tools, gate(a.todos.Tool()))
 	}
+	p.withSkills(a, box, gate)
 	if a.jobs != nil && p.chosen("TaskStop") {
 		box.Tools = append(box.Tools, gate(a.jobs.Stop()))
 	}

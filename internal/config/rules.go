@@ -111,7 +111,7 @@ type keeper struct {
 func (k *keeper) add(rule string) error {
 	k.one.Lock()
 	defer k.one.Unlock()
-	store := k.settings.trustStore()
+	store := k.settings.TrustStore()
 	if store == "" {
 		return errors.New("there is no state folder to remember that the file is yours")
 	}

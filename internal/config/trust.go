@@ -24,7 +24,7 @@ func (l *loader) trust(ctx context.Context) error {
 		return err
 	}
 	t, err := policy.Trust(ctx, policy.TrustOptions{
-		Dir: l.Dir, Home: l.home, Store: l.out.trustStore(), More: dotenv,
+		Dir: l.Dir, Home: l.home, Store: l.out.TrustStore(), More: dotenv,
 		Grant: l.Flags.Trust, Ask: l.Ask, Question: l.Question, Instructions: l.instructions,
 	})
 	if err != nil {
@@ -40,8 +40,9 @@ func (l *loader) trust(ctx context.Context) error {
 	return nil
 }
 
-// trustStore is where it is kept what is trusted; empty: nowhere.
-func (s *Settings) trustStore() string {
+// TrustStore is where it is kept what is trusted, as for [policy.TrustOptions];
+// empty: nowhere.
+func (s *Settings) TrustStore() string {
 	if s.StateDir == "" {
 		return ""
 	}

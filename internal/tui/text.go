@@ -230,6 +230,15 @@ type Text struct {
 	QueueLost    string // the lines follow
 	QueueTask    string // the lines
 
+	// Skills and commands.
+	SkillUsed       string // its file
+	SkillTaken      string
+	SkillModel      string
+	SkillUser       string
+	SkillNew        string
+	SkillsNone      string
+	SkillsUntrusted string
+
 	// Files that a prompt names by @.
 	Attached      string // names
 	AttachNot     string // name, reason

@@ -192,6 +192,8 @@ Exit code
   /todo           the agent's todo list
   /mode           the permission mode; /mode NAME sets another one
   /queue          what you typed that waits for the model, and changes to it
+  /skills         skills and commands of this folder and yours; /NAME [WORDS]
+                  calls one
   /permissions    the permission mode and the rules in force
   /sandbox        what confines commands, and where it is weaker
   !COMMAND        run it at once, with your rights; the model reads its output
@@ -401,6 +403,14 @@ yes
 	QueueLeft:    "not delivered; kept with the conversation, and offered when it is gone on with at a terminal:",
 	QueueLost:    "not delivered:",
 	QueueTask:    "lines that were typed in this conversation wait and are not sent with this task: %s. A conversation at the terminal (oneloop -c) offers them",
+
+	SkillUsed:       "uses %s",
+	SkillTaken:      "cannot be called: a command of the program has the name",
+	SkillModel:      "for the model only",
+	SkillUser:       "you call it; the model does not load it",
+	SkillNew:        "new: the model hears of it in the next conversation",
+	SkillsNone:      "There are no skills and no commands. A skill is a file .agents/skills/NAME/SKILL.md, a command .claude/commands/NAME.md, in this folder or in your home folder",
+	SkillsUntrusted: "! What this folder brings along is not used: you did not say that it is trusted.",
 
 	Attached:      "attached: %s",
 	AttachNot:     "not attached: %s: %s",

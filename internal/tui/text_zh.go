@@ -184,6 +184,7 @@ var chinese = Text{
   /todo           智能体的待办列表
   /mode           权限模式；“/mode 名称”换成另一种
   /queue          已输入、等待送达的内容及其修改
+  /skills         这个目录和你自己的技能与命令；/名字 [内容] 调用一个
   /permissions    当前的权限模式和规则
   /sandbox        命令运行在什么沙箱里，哪些地方较弱
   !命令           立即以你的权限运行，输出会随下一条输入给模型看
@@ -387,6 +388,14 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	QueueLeft:    "没有送达；已随会话保存，在终端继续该会话时会再次提供：",
 	QueueLost:    "没有送达：",
 	QueueTask:    "这个会话里有输入过但没有送达的内容，不会随本次任务发送：%s。在终端继续会话（oneloop -c）时会提供",
+
+	SkillUsed:       "使用 %s",
+	SkillTaken:      "无法调用：程序自己的命令占用了这个名字",
+	SkillModel:      "只供模型使用",
+	SkillUser:       "由你调用，模型不会自己加载",
+	SkillNew:        "新的：模型在下一次对话中才会知道",
+	SkillsNone:      "没有技能，也没有命令。技能是文件 .agents/skills/名字/SKILL.md，命令是 .claude/commands/名字.md，放在这个目录或你的主目录里",
+	SkillsUntrusted: "! 这个目录带来的内容没有使用：你没有说信任它。",
 
 	Attached:      "已附上：%s",
 	AttachNot:     "未附上：%s：%s",
