@@ -39,6 +39,7 @@ type Head struct {
 	User    string `json:"user,omitempty"`    // who made it and where, "uid@host"
 	Parent  *Place `json:"parent,omitempty"`  // a fork: the conversation up to there comes first
 	Child   *Child `json:"child,omitempty"`   // a subtask: of which call
+	Series  string `json:"series,omitempty"`  // the chapter of a series that it is held to, as the program names it
 }
 
 // Place is an entry of a log.
@@ -182,7 +183,7 @@ func encode(v any) ([]byte, error) {
 // is written by hand because it is in the way of the first request: encoding/json
 // would first look at each type.
 func appendHead(dst []byte, h Head) ([]byte, error) {
-	if h.Parent != nil || h.Child != nil {
+	if h.Parent != nil || h.Child != nil || h.Series != "" {
 		text, err := encode(h)
 		return append(dst, text...), err
 	}

@@ -17,6 +17,9 @@ func TestAHeadIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 		if rapid.Bool().Draw(t, "child") {
 			h.Child = &Child{Of: text.Draw(t, "of"), Path: text.Draw(t, "path"), Call: text.Draw(t, "call")}
 		}
+		if rapid.Bool().Draw(t, "chapter") {
+			h.Series = text.Draw(t, "series")
+		}
 		want, err := encode(h)
 		if err != nil {
 			t.Fatal(err)

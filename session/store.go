@@ -352,6 +352,7 @@ func Fork(path string, at int64, opts LogOptions) (string, error) {
 	if opts.Dir == "" {
 		opts.Dir = from.Dir
 	}
+	opts.Series = from.Series
 	opts.Parent = &Place{ID: idOf(path), N: at}
 	for up := from.Parent; up != nil && at <= up.N; { // the entry is not the session's own
 		opts.Parent.ID = up.ID

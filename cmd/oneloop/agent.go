@@ -456,6 +456,9 @@ func (p *program) modelName() string {
 func (p *program) catalogue() catalog.Model {
 	m, _ := catalog.Find(p.modelName())
 	m.ID = p.modelName()
+	if w := findChapter(p.opts.series).window; w > 0 {
+		m.Context = min(m.Context, w)
+	}
 	if p.settings.ContextWindow > 0 {
 		m.Context = int(p.settings.ContextWindow)
 	}
@@ -465,6 +468,9 @@ func (p *program) catalogue() catalog.Model {
 func (p *program) profile(root string) profile {
 	if p.opts.tools == "bash" {
 		return seedProfile(root)
+	}
+	if p.opts.series != "" {
+		return findChapter(p.opts.series).profile(root)
 	}
 	confined := ""
 	if p.settings.Sandbox != "none" {

@@ -236,7 +236,7 @@ func (p *program) valuesOf(flag, prefix, now string) []candidate {
 	case "sandbox":
 		return begunWith(sandboxes, prefix, now)
 	case "series":
-		return begunWith([]string{"s01"}, prefix, now)
+		return begunWith(chapterNames(), prefix, now)
 	case "tools":
 		done := now[:strings.LastIndexByte(now, ',')+1]
 		return begunWith(append(slices.Clone(toolNames), "bash"), prefix+done, now[len(done):])

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"oneloop"
@@ -26,7 +27,8 @@ func (p *program) demo(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	server := script.New()
-	for _, s := range scenes() {
+	show := p.show()
+	for _, s := range show.scenes {
 		for _, r := range s.routes {
 			server.Route(r.begins, r.replies)
 		}
@@ -41,12 +43,14 @@ func (p *program) demo(ctx context.Context) (err error) {
 		IdleTimeout: time.Minute, ProgressTimeout: time.Minute, From: map[string]string{},
 	}
 	p.modes.begin(p.settings.Mode)
-	p.opts.tools = "bash"
+	if p.opts.tools = "bash"; show.chapter != "" {
+		p.opts.inChapter(show.chapter)
+	}
 	work := filepath.Join(dir, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return &codeError{exitConfig, fmt.Errorf(p.words.DemoFailed, err)}
 	}
-	if err := p.play(ctx, work); err != nil {
+	if err := p.play(ctx, work, show); err != nil {
 		return err
 	}
 	if err := server.Check(); err != nil {
@@ -56,15 +60,32 @@ func (p *program) demo(ctx context.Context) (err error) {
 	for _, r := range server.Requests() {
 		calls += len(r.Results())
 	}
-	_, err = fmt.Fprintf(p.stdout, "\n"+p.words.DemoRequests+"\n\n"+p.words.DemoLoop+"\n\n%s", len(server.Requests()), calls, p.words.DemoNext)
+	_, err = fmt.Fprintf(p.stdout, "\n"+p.words.DemoRequests+"\n\n"+p.words.DemoLoop+"\n\n%s", len(server.Requests()), calls, show.next)
 	return err
 }
 
+// show is what a demo shows.
+type show struct {
+	chapter       string // of the series; empty: none of them
+	scenes        []scene
+	titles, notes []string // of the scenes
+	next          string   // what to try then
+}
+
+func (p *program) show() show {
+	if len(p.opts.words) == 0 {
+		return show{"", scenes(), p.words.DemoTitles[:], p.words.DemoNotes[:], p.words.DemoNext}
+	}
+	name := p.opts.words[0]
+	i := slices.Index(tui.Chapters[:], name)
+	return show{name, []scene{chapterScene(name)}, p.words.ChapterTitles[i : i+1], p.words.ChapterNotes[i : i+1], fmt.Sprintf(p.words.ChapterNext, name)}
+}
+
 // play goes through the scenes.
-func (p *program) play(ctx context.Context, dir string) error {
+func (p *program) play(ctx context.Context, dir string, show show) error {
 	out := &failing{w: p.stdout}
 	fmt.Fprintf(out, "%s\n", p.words.DemoIntro)
-	all := scenes()
+	all := show.scenes
 	keys := bufio.NewReader(p.stdin)
 	for i, s := range all {
 		if i > 0 && !p.opts.yes && tui.IsTerminal(p.stdin) && tui.IsTerminal(p.stdout) {
@@ -77,7 +98,7 @@ func (p *program) play(ctx context.Context, dir string) error {
 				return err
 			}
 		}
-		fmt.Fprintf(out, "\n"+p.words.DemoStep+"\n%s\n", i+1, len(all), p.words.DemoTitles[i], p.words.DemoNotes[i])
+		fmt.Fprintf(out, "\n"+p.words.DemoStep+"\n%s\n", i+1, len(all), show.titles[i], show.notes[i])
 		fmt.Fprintf(out, p.words.DemoPrompt+"\n", s.prompt)
 		if out.err != nil {
 			return out.err
@@ -91,6 +112,12 @@ func (p *program) play(ctx context.Context, dir string) error {
 
 // scene plays one scene and shows it as a conversation would.
 func (p *program) scene(ctx context.Context, dir string, s scene) (err error) {
+	for name, text := range s.files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	p.settings.ContextWindow = int64(s.window)
 	a, err := p.newAgent(spec{dir: dir, system: s.system, tools: s.tools})
 	if err != nil {
 		return err

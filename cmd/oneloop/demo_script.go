@@ -17,8 +17,10 @@ import (
 // with it. Everything else in it is real. Titles are in the language tables.
 type scene struct {
 	prompt string
-	system string         // empty: the seeds' own
-	tools  []oneloop.Tool // nil: bash
+	system string            // empty: the seeds' own
+	tools  []oneloop.Tool    // nil: bash
+	files  map[string]string // in the folder before
+	window int               // of the model, in tokens; 0: its own
 	routes []route
 }
 

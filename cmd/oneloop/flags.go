@@ -236,8 +236,8 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return bad("--max-turns", o.maxTurns, wholeNumbers)
 	case f.Changed("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)):
 		return bad("--max-cost", o.maxCost, dollars)
-	case f.Changed("series") && o.series != "s01":
-		return bad("--series", o.series, "s01")
+	case f.Changed("series") && findChapter(o.series).name == "":
+		return bad("--series", o.series, chapterNames()...)
 	case o.series != "" && f.Changed("tools"):
 		return usagef(words.FlagApart, "--series", "--tools")
 	case f.Changed("resume") && o.resume == "", o.pick && (f.Changed("resume") || o.given && o.command == ""):
@@ -273,8 +273,6 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 	case f.Changed("model") && strings.TrimSpace(o.model) == "":
 		return bad("--model", o.model, "claude-sonnet-5 …")
 	}
-	if o.series == "s01" {
-		o.tools = "bash"
-	}
+	o.inChapter(o.series)
 	return nil
 }

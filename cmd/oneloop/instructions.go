@@ -15,7 +15,7 @@ import (
 // bare reports whether the system prompt is to be what the command line says
 // and nothing else.
 func (p *program) bare(s spec) bool {
-	return p.opts.tools == "bash" || s.system != "" || slices.Contains(p.opts.flags, "--system-prompt")
+	return p.opts.tools == "bash" || p.opts.series != "" || s.system != "" || slices.Contains(p.opts.flags, "--system-prompt")
 }
 
 // fixed is a system prompt with the parts that are made when a session begins,

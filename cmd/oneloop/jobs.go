@@ -9,10 +9,10 @@ import (
 	"oneloop/tool"
 )
 
-// background gives an agent commands in the background. The one with the one
-// tool of the seeds has none.
+// background gives an agent commands in the background. That of the seeds, and
+// those of the series, have none.
 func (p *program) background(s spec, a *agent) *tool.Jobs {
-	if p.opts.tools == "bash" {
+	if p.opts.tools == "bash" || p.opts.series != "" {
 		return nil
 	}
 	var within *tool.Jobs

@@ -85,6 +85,9 @@ Finish with a short answer in the user's language: what you did, what you saw, w
 	}
 }
 
+// seedTokens is how long a reply of the seeds' agent may be.
+const seedTokens = 8000
+
 // seedProfile is the agent the project started from: one tool, one line.
 func seedProfile(root string) profile {
 	return profile{
@@ -97,7 +100,7 @@ func seedProfile(root string) profile {
 			}}
 		},
 		aliases:   map[string]oneloop.Alias{"bash": {Tool: "Bash"}},
-		maxTokens: 8000,
+		maxTokens: seedTokens,
 		leaveOn:   true,
 	}
 }

@@ -56,7 +56,7 @@ func (p *program) openLog(path string, opts session.LogOptions) (*session.Log, [
 
 func (p *program) logOptions(a *agent, s spec) session.LogOptions {
 	return session.LogOptions{
-		Head: session.Head{Dir: realPath(s.dir), Program: version(), User: p.person(), Child: s.child},
+		Head: session.Head{Dir: realPath(s.dir), Program: version(), User: p.person(), Child: s.child, Series: p.opts.series},
 		Trouble: func(err error) {
 			text := p.words.LogKept
 			if err != nil {
@@ -143,6 +143,9 @@ func (p *program) resumed(ctx context.Context, dir string) (path, work string, e
 	}
 	if l.Err != nil {
 		return "", "", &codeError{exitConfig, unread(l)}
+	}
+	if err := p.held(l); err != nil {
+		return "", "", err
 	}
 	if p.opts.fork {
 		if l.Path, err = session.Fork(l.Path, 0, p.forked()); err != nil {

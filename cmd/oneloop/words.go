@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"unicode/utf8"
+
+	"oneloop/internal/tui"
 )
 
 // reserved are the first words that are commands, now or in a later version.
@@ -20,7 +22,7 @@ type command struct {
 
 // commandsHere are those of this version.
 var commandsHere = []command{
-	{name: "demo", bare: true},
+	{name: "demo", words: tui.Chapters[:], bare: true},
 	{name: "version", bare: true},
 	{name: "help", words: []string{"demo", "doctor", "completion", "policy", "sessions", "fork", "replay"}, bare: true},
 	{name: "doctor", bare: true},

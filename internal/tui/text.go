@@ -9,6 +9,9 @@ import (
 	"oneloop"
 )
 
+// Chapters are those of the series, in order.
+var Chapters = [...]string{"s01", "s02", "s03", "s06"}
+
 // Text is everything the program says to a person in one language. Fields
 // whose comment names arguments are formats for [fmt.Sprintf]; the test of
 // this package holds all tables to the same arguments. Error values, logs,
@@ -172,6 +175,12 @@ type Text struct {
 	NoTurn         string // what was typed, the number of turns
 	PickSession    string
 	Forked         string // session
+	ChapterTitles  [len(Chapters)]string
+	ChapterNotes   [len(Chapters)]string
+	ChapterNext    string // chapter
+	SeriesOther    string // session, what it is held to
+	SeriesNone     string
+	OtherSeries    string // session, what it is held to
 	OtherFolder    string // session, its folder
 	Renamed        string // name
 

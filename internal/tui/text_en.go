@@ -6,7 +6,8 @@ var english = Text{
   oneloop                conversation in this folder
   oneloop "task"         one task: the answer on stdout, progress on stderr;
                          what is piped into stdin is added to the task
-  oneloop demo           watch the loop work, without a key
+  oneloop demo           watch the loop work, without a key; oneloop demo s01:
+                         a chapter of the series
   oneloop policy explain [--json] -- 'COMMAND'
                          what the rules decide about it; also policy lint,
                          policy test FILE
@@ -34,7 +35,8 @@ Flags
   --append-system-prompt TEXT
                          after the built-in system prompt
   --image FILE           add a PNG, JPEG, GIF or WebP image to the task
-  --series s01           the same as --tools bash
+  --series s01 ... s06   an agent with what that chapter of the series has, and
+                         no more: docs/series/ (s01 is --tools bash)
   -c, --continue         go on with the last conversation of this folder
   -r, --resume ID        go on with this one (its id, the beginning of that, or
                          its name); without an ID, choose one
@@ -347,9 +349,30 @@ yes
 	AnyFolder:      "any folder",
 	NoTurn:         "there is no turn %q; the session has %d",
 	PickSession:    "Which conversation?",
-	OtherFolder:    "session %[1]s works in %[2]s; go on with it there: oneloop -r %[1]s",
-	Forked:         "a copy of the conversation goes on as %s",
-	Renamed:        "the conversation is called %q",
+	ChapterTitles: [len(Chapters)]string{
+		"s01: the loop and one tool",
+		"s02: more tools",
+		"s03: a list of what is to be done",
+		"s06: a window that does not overflow",
+	},
+	ChapterNotes: [len(Chapters)]string{
+		"One tool, bash, and a system prompt of one line. All that follows is put around this loop, not into it.",
+		"Tools on files: they change what they were asked to and nothing else. The loop hands over calls; it does not know what they do.",
+		"TodoWrite keeps the plan. Who forgets it is reminded, behind the results: the wrapper sits on the tools.",
+		"The window is made narrow here. A summary takes the place of what came before, between two calls of one turn: the transcript does that.",
+	},
+	ChapterNext: `What next
+  oneloop demo %[1]s --trace        the same, with every request and reply
+  oneloop --series %[1]s            an agent with just this, in a folder of yours
+                                 (needs a model)
+  docs/series/%[1]s.md              the few lines that do it
+`,
+	SeriesOther: "session %s has the tools it began with (%s), also when it is gone on with; leave out --series and --tools",
+	SeriesNone:  "no --series",
+	OtherSeries: "session %[1]s has other tools (%[2]s); go on with it by itself: oneloop -r %[1]s",
+	OtherFolder: "session %[1]s works in %[2]s; go on with it there: oneloop -r %[1]s",
+	Forked:      "a copy of the conversation goes on as %s",
+	Renamed:     "the conversation is called %q",
 
 	RewindNone:     "nothing was said yet that could be gone back to",
 	NoChoice:       "%q is none of the choices: nothing was done, and the model does not get it",

@@ -32,7 +32,8 @@ var chinese = Text{
   --append-system-prompt 文本
                          追加在内置的系统提示词之后
   --image 文件           给任务附上一张 PNG、JPEG、GIF 或 WebP 图片
-  --series s01           与 --tools bash 相同
+  --series s01 … s06     只有系列中这一章能力的智能体，见 docs/series/
+                         （s01 与 --tools bash 相同）
   -c, --continue         继续这个目录里最近的对话
   -r, --resume ID        继续这个对话（编号、编号的开头或名称）；不写 ID
                          则列出来选
@@ -332,9 +333,30 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	AnyFolder:      "任何目录",
 	NoTurn:         "没有第 %q 轮；这个会话有 %d 轮",
 	PickSession:    "继续哪个对话？",
-	OtherFolder:    "会话 %[1]s 在 %[2]s 中工作；请在那里继续：oneloop -r %[1]s",
-	Forked:         "对话的副本从这里继续：%s",
-	Renamed:        "对话名称：%q",
+	ChapterTitles: [len(Chapters)]string{
+		"s01：循环和一个工具",
+		"s02：更多工具",
+		"s03：待办列表",
+		"s06：不会溢出的窗口",
+	},
+	ChapterNotes: [len(Chapters)]string{
+		"一个工具 bash，一行系统提示词。后面的一切都套在这个循环外面，而不是写进循环里。",
+		"操作文件的工具：只改要求改的地方。循环只递交调用，不知道它们做什么。",
+		"TodoWrite 记住计划。忘了更新，就会在结果后面得到提醒：这一层包在工具外面。",
+		"这里把窗口调得很窄。在同一轮的两次调用之间，摘要取代了此前的内容：这由对话记录那一层完成。",
+	},
+	ChapterNext: `接下来
+  oneloop demo %[1]s --trace        同样的内容，外加每个请求和回答
+  oneloop --series %[1]s            只有这一章能力的智能体，在你自己的目录里
+                                 （需要模型）
+  docs/series/%[1]s.zh-CN.md        起作用的那几行代码
+`,
+	SeriesOther: "会话 %s 继续时也只用开始时的工具（%s）；请去掉 --series 和 --tools",
+	SeriesNone:  "没有 --series",
+	OtherSeries: "会话 %[1]s 的工具不同（%[2]s）；请单独继续它：oneloop -r %[1]s",
+	OtherFolder: "会话 %[1]s 在 %[2]s 中工作；请在那里继续：oneloop -r %[1]s",
+	Forked:      "对话的副本从这里继续：%s",
+	Renamed:     "对话名称：%q",
 
 	RewindNone:     "还没有说过话，没有地方可以退回",
 	NoChoice:       "%q 不在选项之中：什么都没有做，模型也不会收到它",

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"oneloop/looptest/script"
+)
+
+// chapterScene is the demo of a chapter: one task that needs what it adds.
+func chapterScene(name string) scene {
+	switch name {
+	case "s01":
+		return bashScene()
+	case "s02":
+		return filesScene()
+	case "s03":
+		return planScene()
+	}
+	return summaryScene()
+}
+
+// call is a reply that makes one call.
+func call(text, id, tool string, input map[string]any) script.Reply {
+	raw, _ := json.Marshal(input) // strings, numbers and lists of them always encode
+	made := script.Tool(id, tool, string(raw))
+	if text == "" {
+		return script.Say(made)
+	}
+	return script.Say(script.Text(text), made)
+}
+
+func bashScene() scene {
+	const prompt = "How many lines of notes.txt speak of bread? Write the number into bread.txt."
+	return scene{prompt: prompt, files: map[string]string{"notes.txt": "buy bread\ncall Ada\nbread again\n"}, routes: []route{{prompt, script.Turns(
+		bash("", "toolu_s01_1", "cat notes.txt"),
+		bash("", "toolu_s01_2", "grep -c bread notes.txt > bread.txt; cat bread.txt"),
+		said(func(r []script.Content) string { return "bread.txt says " + first(r) + "." }),
+	)}}}
+}
+
+func filesScene() scene {
+	const prompt = "greet.sh should greet by name."
+	return scene{prompt: prompt, files: map[string]string{"greet.sh": "#!/bin/sh\necho \"Hello.\"\n"}, routes: []route{{prompt, script.Turns(
+		call("", "toolu_s02_1", "Read", map[string]any{"file_path": "greet.sh"}),
+		call("", "toolu_s02_2", "Edit", map[string]any{"file_path": "greet.sh", "old_string": `"Hello."`, "new_string": `"Hello, ${1:-you}."`}),
+		call("I add a test, and run it:", "toolu_s02_3", "Write", map[string]any{"file_path": "greet_test.sh", "content": "test \"$(sh greet.sh Ada)\" = \"Hello, Ada.\" && echo pass\n"}),
+		call("", "toolu_s02_4", "Bash", map[string]any{"command": "sh greet_test.sh"}),
+		said(func(r []script.Content) string { return "greet.sh greets by name; the test says: " + first(r) }),
+	)}}}
+}
+
+// plan is the list of the plan scene with so many items done.
+func plan(done int) map[string]any {
+	var list []map[string]string
+	for i, what := range []string{"write the table", "sort it by size", "say which is the largest"} {
+		status := "pending"
+		switch {
+		case i < done:
+			status = "completed"
+		case i == done:
+			status = "in_progress"
+		}
+		list = append(list, map[string]string{"content": what, "status": status})
+	}
+	return map[string]any{"todos": list}
+}
+
+func planScene() scene {
+	const prompt = "Make a table of the planets' diameters, sorted, and tell me the largest."
+	table := `printf 'Earth 12742\nMars 6779\nJupiter 139820\nVenus 12104\n' > planets.txt`
+	return scene{prompt: prompt, routes: []route{{prompt, script.Turns(
+		call("Three steps; I write them down.", "toolu_s03_1", "TodoWrite", plan(0)),
+		call("", "toolu_s03_2", "Bash", map[string]any{"command": table}),
+		call("", "toolu_s03_3", "Bash", map[string]any{"command": "sort -k2 -n -r planets.txt > sorted.txt"}),
+		call("", "toolu_s03_4", "Bash", map[string]any{"command": "cat sorted.txt"}),
+		script.Reply{React: func(r script.Request) script.Reply {
+			text := "I go on."
+			if strings.Contains(r.Last().Text(), "<reminder>") {
+				text = "Behind the results of the third round there is a reminder that my list is old. So:"
+			}
+			return call(text, "toolu_s03_5", "TodoWrite", plan(2))
+		}},
+		call("", "toolu_s03_6", "Bash", map[string]any{"command": "head -n 1 sorted.txt"}),
+		script.Reply{React: func(r script.Request) script.Reply {
+			return call("The largest is "+first(r.Results())+" km.", "toolu_s03_7", "TodoWrite", plan(3))
+		}},
+		script.Say(script.Text("Done; sorted.txt has them all.")),
+	)}}}
+}
+
+// narrowWindow is the window of the summary scene, in tokens.
+const narrowWindow = 16_000
+
+func summaryScene() scene {
+	const prompt = "Look at the four logs, and say which has the word ERROR in it."
+	logs := map[string]string{}
+	for i := range 4 {
+		line := fmt.Sprintf("12:00:%02d service %d is well\n", i, i+1)
+		logs[fmt.Sprintf("log%d.txt", i+1)] = strings.Repeat(line, 450)
+	}
+	logs["log3.txt"] += "12:09:59 ERROR service 3 is not\n"
+	seen := 0
+	model := func(r script.Request) script.Reply {
+		if strings.Contains(r.Last().Text(), "Write that summary now") {
+			found := "none of them has the word ERROR"
+			if strings.Contains(string(r.Body), "ERROR service 3") {
+				found = "log3.txt has a line: 12:09:59 ERROR service 3 is not"
+			}
+			return script.Say(script.Text(fmt.Sprintf("The user wants to know which of four logs has the word ERROR. Read so far: log1.txt to log%d.txt; %s. Left: the rest, and the answer.", seen, found)))
+		}
+		if seen == len(logs) {
+			answer := "I cannot say."
+			if strings.Contains(string(r.Body), "ERROR service 3 is not") {
+				answer = "log3.txt has it; I know that from the summary."
+			}
+			return script.Say(script.Text(answer))
+		}
+		seen++
+		return call("", fmt.Sprintf("toolu_s06_%d", seen), "Bash", map[string]any{"command": fmt.Sprintf("cat log%d.txt", seen)})
+	}
+	return scene{prompt: prompt, window: narrowWindow, files: logs, routes: []route{{"", script.Reply{Repeat: true, React: model}}}}
+}
