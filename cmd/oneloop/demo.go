@@ -40,8 +40,10 @@ func (p *program) demo(ctx context.Context) (err error) {
 	p.settings = &config.Settings{
 		Model: config.Model{Provider: "anthropic", Name: "claude-sonnet-4-6"}, BaseURL: server.URL(), Key: config.NewSecret("demo-key"),
 		Mode: policy.Bypass, Sandbox: "none", MaxRetries: 1, RetryDelay: 100 * time.Millisecond,
+		ConfigDir:   filepath.Join(dir, "user"), // what the user has themselves is not shown
 		IdleTimeout: time.Minute, ProgressTimeout: time.Minute, From: map[string]string{},
 	}
+	p.env = append([]string{"HOME=" + dir}, p.env...)
 	p.modes.begin(p.settings.Mode)
 	if p.opts.tools = "bash"; show.chapter != "" {
 		p.opts.inChapter(show.chapter)
@@ -112,10 +114,8 @@ func (p *program) play(ctx context.Context, dir string, show show) error {
 
 // scene plays one scene and shows it as a conversation would.
 func (p *program) scene(ctx context.Context, dir string, s scene) (err error) {
-	for name, text := range s.files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			return err
-		}
+	if err := errors.Join(lay(dir, s.files), lay(p.settings.ConfigDir, s.own)); err != nil {
+		return err
 	}
 	p.settings.ContextWindow = int64(s.window)
 	a, err := p.newAgent(spec{dir: dir, system: s.system, tools: s.tools})
@@ -132,6 +132,20 @@ func (p *program) scene(ctx context.Context, dir string, s scene) (err error) {
 	})
 	err = p.listen(ctx, a, []oneloop.Block{&oneloop.Text{Text: s.prompt}}, progress.Show, traced.show)
 	return errors.Join(err, progress.Err(), traced.done())
+}
+
+// lay writes files, by their paths below dir.
+func lay(dir string, files map[string]string) error {
+	for name, text := range files {
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enter waits for a line.

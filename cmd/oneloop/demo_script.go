@@ -20,6 +20,7 @@ type scene struct {
 	system string            // empty: the seeds' own
 	tools  []oneloop.Tool    // nil: bash
 	files  map[string]string // in the folder before
+	own    map[string]string // in the folder of the user's settings
 	window int               // of the model, in tokens; 0: its own
 	routes []route
 }

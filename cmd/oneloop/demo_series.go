@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"oneloop/looptest/script"
@@ -17,6 +18,8 @@ func chapterScene(name string) scene {
 		return filesScene()
 	case "s03":
 		return planScene()
+	case "s05":
+		return skillScene()
 	}
 	return summaryScene()
 }
@@ -49,6 +52,13 @@ func filesScene() scene {
 		call("", "toolu_s02_4", "Bash", map[string]any{"command": "sh greet_test.sh"}),
 		said(func(r []script.Content) string { return "greet.sh greets by name; the test says: " + first(r) }),
 	)}}}
+}
+
+// folderIn is the folder that a loaded skill names.
+func folderIn(text string) string {
+	_, rest, _ := strings.Cut(text, `folder="`)
+	folder, _, _ := strings.Cut(rest, `"`)
+	return folder
 }
 
 // plan is the list of the plan scene with so many items done.
@@ -88,6 +98,35 @@ func planScene() scene {
 		}},
 		script.Say(script.Text("Done; sorted.txt has them all.")),
 	)}}}
+}
+
+// releaseSkill is the skill of the skill scene, and releaseScript a program that
+// it brings along.
+const (
+	releaseSkill = `---
+name: release-notes
+description: How release notes are written here. Use it before you write any.
+---
+1. Run scripts/changes.sh, which lists what has changed.
+2. Write RELEASE.md: a line for each change that a user would notice, as "- Mends …" or "- Adds …".
+3. Leave out what only we notice.
+`
+	releaseScript = "sort changes.txt | uniq\n"
+)
+
+func skillScene() scene {
+	const prompt = "Write the release notes."
+	return scene{prompt: prompt,
+		files: map[string]string{"changes.txt": "add --json\nmend the crash on empty input\nrename a variable\nadd --json\n"},
+		own:   map[string]string{"skills/release-notes/SKILL.md": releaseSkill, "skills/release-notes/scripts/changes.sh": releaseScript},
+		routes: []route{{prompt, script.Turns(
+			call("There is a skill for that:", "toolu_s05_1", "Skill", map[string]any{"skill": "release-notes"}),
+			script.Reply{React: func(r script.Request) script.Reply {
+				return call("", "toolu_s05_2", "Bash", map[string]any{"command": "sh " + strconv.Quote(folderIn(first(r.Results()))) + "/scripts/changes.sh"})
+			}},
+			call("", "toolu_s05_3", "Write", map[string]any{"file_path": "RELEASE.md", "content": "- Adds --json\n- Mends the crash on empty input\n"}),
+			said(func([]script.Content) string { return "RELEASE.md has the two changes that a user would notice." }),
+		)}}}
 }
 
 // narrowWindow is the window of the summary scene, in tokens.

@@ -353,12 +353,14 @@ yes
 		"s01: the loop and one tool",
 		"s02: more tools",
 		"s03: a list of what is to be done",
+		"s05: instructions that are loaded when they are needed",
 		"s06: a window that does not overflow",
 	},
 	ChapterNotes: [len(Chapters)]string{
 		"One tool, bash, and a system prompt of one line. All that follows is put around this loop, not into it.",
 		"Tools on files: they change what they were asked to and nothing else. The loop hands over calls; it does not know what they do.",
 		"TodoWrite keeps the plan. Who forgets it is reminded, behind the results: the wrapper sits on the tools.",
+		"A skill is a folder with a SKILL.md. The model knows its name and one line; the rest comes as the result of a call.",
 		"The window is made narrow here. A summary takes the place of what came before, between two calls of one turn: the transcript does that.",
 	},
 	ChapterNext: `What next

@@ -6,7 +6,7 @@ var chinese = Text{
   oneloop                在当前目录里对话
   oneloop "任务"         只做一件事：答案写到标准输出，过程写到标准错误；
                          管道送来的内容会附在任务后面
-  oneloop demo           不用密钥，看循环怎样工作
+  oneloop demo           不用密钥，看循环怎样工作；oneloop demo s01：系列的一章
   oneloop policy explain [--json] -- '命令'
                          规则怎样判定它；还有 policy lint 和
                          policy test 文件
@@ -337,12 +337,14 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 		"s01：循环和一个工具",
 		"s02：更多工具",
 		"s03：待办列表",
+		"s05：需要时才载入的说明",
 		"s06：不会溢出的窗口",
 	},
 	ChapterNotes: [len(Chapters)]string{
 		"一个工具 bash，一行系统提示词。后面的一切都套在这个循环外面，而不是写进循环里。",
 		"操作文件的工具：只改要求改的地方。循环只递交调用，不知道它们做什么。",
 		"TodoWrite 记住计划。忘了更新，就会在结果后面得到提醒：这一层包在工具外面。",
+		"技能是一个带 SKILL.md 的目录。模型只知道它的名字和一行描述，其余内容作为一次调用的结果得到。",
 		"这里把窗口调得很窄。在同一轮的两次调用之间，摘要取代了此前的内容：这由对话记录那一层完成。",
 	},
 	ChapterNext: `接下来
