@@ -25,7 +25,7 @@ type Rule struct {
 // Tools whose calls can be ruled. A rule for another one is a mistake, and a
 // mistake in a rule must not pass for no rule.
 var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "NotebookEdit", "WebFetch", "WebSearch", "AskUserQuestion", "ExitPlanMode", "EnterPlanMode",
-	"TodoWrite", "Agent", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskStop", "TaskOutput", "SendMessage", "Skill", "ToolSearch", "Monitor",
+	"TodoWrite", "Memory", "Agent", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskStop", "TaskOutput", "SendMessage", "Skill", "ToolSearch", "Monitor",
 	"CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "EnterWorktree", "ExitWorktree", "LSP", "ListMcpResourcesTool", "ReadMcpResourceTool"}
 
 // parseRule reads one rule.

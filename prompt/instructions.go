@@ -272,16 +272,14 @@ func (in *Instructions) opened() (*os.Root, error) {
 }
 
 func (in *Instructions) read(f Instruction) ([]byte, error) {
-	// Without waiting, in case that it is a pipe.
-	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	var file *os.File
 	var err error
 	if f.Own {
-		file, err = os.OpenFile(f.Name, flags, 0)
+		file, err = openPlain(f.Name)
 	} else {
 		var root *os.Root
 		if root, err = in.opened(); err == nil {
-			file, err = root.OpenFile(filepath.FromSlash(in.below(f.Name)), flags, 0)
+			file, err = root.OpenFile(filepath.FromSlash(in.below(f.Name)), withoutWaiting, 0)
 		}
 	}
 	if err != nil {
@@ -303,6 +301,11 @@ func (in *Instructions) read(f Instruction) ([]byte, error) {
 	}
 	return data, err
 }
+
+// withoutWaiting opens a file that may be a pipe.
+const withoutWaiting = os.O_RDONLY | syscall.O_NONBLOCK
+
+func openPlain(name string) (*os.File, error) { return os.OpenFile(name, withoutWaiting, 0) }
 
 // instructing is the text of a file.
 func instructing(data []byte) (string, error) {

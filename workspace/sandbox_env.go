@@ -60,6 +60,18 @@ func secretValue(value string) bool {
 	}
 }
 
+// Secrets gives the values of those variables of an environment, as of
+// [os.Environ], that are named like credentials. Paths and short words are none.
+func Secrets(env []string) (values []string) {
+	for _, kv := range env {
+		key, value, _ := strings.Cut(kv, "=")
+		if len(value) >= 12 && secretName(key) && !strings.ContainsAny(value, "/\\ \n") {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
 // confinedEnv is the environment of commands in a sandbox: without
 // credentials, without ways that lead nowhere, and with those folders that can
 // be written.

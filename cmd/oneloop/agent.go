@@ -613,7 +613,7 @@ func (p *program) loadSettings(ctx context.Context, dir string, ask oneloop.Ask)
 	settings, err := config.Load(ctx, config.Input{
 		Flags: config.Flags{
 			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox,
-			WebSearch: p.opts.search, Bell: p.opts.bell, AllowedTools: p.opts.allowed, AddDirs: dirs, Trust: p.opts.trust,
+			WebSearch: p.opts.search, Memory: p.opts.memory, Bell: p.opts.bell, AllowedTools: p.opts.allowed, AddDirs: dirs, Trust: p.opts.trust,
 		},
 		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)), Question: p.trustQuestion,
 	})

@@ -266,6 +266,7 @@ func (c *conversation) commands(ctx context.Context) (alone map[string]func(), w
 		"/resume":  func(words string) { c.resume(ctx, words) },
 		"/compact": func(words string) { c.compact(ctx, words) },
 		"/rename":  c.rename,
+		"/memory":  func(words string) { c.notes(ctx, words) },
 		"/mode":    c.setMode,
 		"/queue":   c.queue,
 	}

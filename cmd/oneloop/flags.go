@@ -40,6 +40,7 @@ type options struct {
 	mode         string
 	sandbox      string
 	search       string // "true" or "false"; empty: as the settings say
+	memory       string // the same
 	bell         string // "true", "false" or seconds; empty: as the settings say
 	allowed      string // rules
 	json         bool
@@ -79,6 +80,9 @@ func parse(args []string, words *tui.Text) (*options, error) {
 	if f.Changed("web-search") {
 		o.search = f.Lookup("web-search").Value.String()
 	}
+	if f.Changed("no-memory") {
+		o.memory = map[string]string{"true": "false", "false": "true"}[f.Lookup("no-memory").Value.String()]
+	}
 	if f.Changed("trace") && o.trace == "" {
 		return nil, usagef(words.FlagValue, "--trace", "", "--trace, --trace=FILE")
 	}
@@ -115,6 +119,7 @@ func flagSet(o *options) *pflag.FlagSet {
 	f.StringVar(&o.sandbox, "sandbox", "", "")
 	f.StringVar(&o.allowed, "allowed-tools", "", "")
 	f.Bool("web-search", false, "")
+	f.Bool("no-memory", false, "")
 	f.StringVar(&o.bell, "bell", "", "")
 	f.Lookup("bell").NoOptDefVal = "true"
 	f.BoolVar(&o.json, "json", false, "")

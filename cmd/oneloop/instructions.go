@@ -26,23 +26,30 @@ func (p *program) fixed(system []oneloop.Block, log *session.Log, s spec, a *age
 	}
 	if req, err := log.Request(context.Background()); err == nil && len(req.System)+len(req.Tools) > 0 {
 		for _, b := range req.System {
-			if t, ok := b.(*oneloop.Text); ok && prompt.AreInstructions(t.Text) {
+			if t, ok := b.(*oneloop.Text); ok && (prompt.AreInstructions(t.Text) || prompt.IsMemory(t.Text)) {
 				system = append(system, b)
 			}
 		}
 		return system
 	}
 	text, notices := p.settings.Instructions.Text(prompt.RenderOptions{
-		May: p.mayInstruct(a), Put: mask.New(p.settings.Secrets()...).String,
+		May: p.mayInstruct(a),
+		Put: func(text string) string { return mask.New(p.settings.Secrets()...).String(text) },
 	})
-	if s.parent == nil && !p.instructed {
-		p.instructed = true
-		p.settings.Notices = append(p.settings.Notices, notices...)
+	notes := ""
+	if s.parent == nil {
+		notes = p.remembered()
+		if !p.instructed {
+			p.instructed = true
+			p.settings.Notices = append(p.settings.Notices, notices...)
+		}
 	}
-	if text == "" {
-		return system
+	for _, part := range []string{text, notes} {
+		if part != "" {
+			system = append(system, &oneloop.Text{Text: part})
+		}
 	}
-	return append(system, &oneloop.Text{Text: text})
+	return system
 }
 
 // mayInstruct says which files of the folder instruct the model: those that the

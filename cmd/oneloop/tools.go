@@ -13,7 +13,7 @@ import (
 
 // toolNames are the tools there are, in the order in which the model sees
 // them.
-var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite", "TaskStop", "Skill", "AskUserQuestion"}
+var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite", "TaskStop", "Skill", "Memory", "AskUserQuestion"}
 
 // checkTools refuses names of tools that do not exist.
 func (p *program) checkTools() error {
@@ -92,6 +92,9 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	p.withSkills(a, box, gate)
 	if a.jobs != nil && p.chosen("TaskStop") {
 		box.Tools = append(box.Tools, gate(a.jobs.Stop()))
+	}
+	if m := p.notebook(); m != nil && p.chosen("Memory") && p.opts.tools != "bash" {
+		box.Tools = append(box.Tools, gate(m.Tool()))
 	}
 	if p.ask != nil && p.chosen("AskUserQuestion") { // a model that may ask nobody need not know how
 		box.Tools = append(box.Tools, gate(tool.AskUserQuestion(a.traced(ask))))

@@ -42,6 +42,7 @@ type Flags struct {
 	PermissionMode string
 	Sandbox        string
 	WebSearch      string   // "true" or "false"
+	Memory         string   // the same
 	Bell           string   // as [ParseBell] reads it
 	AllowedTools   string   // rules that allow, separated by commas
 	AddDirs        []string // further folders of the workspace
@@ -60,6 +61,7 @@ type Settings struct {
 	Mode       policy.Mode   `json:"permission_mode"`
 	Sandbox    string        `json:"sandbox"`           // "auto" or "none"
 	WebSearch  bool          `json:"web_search"`        // the API may search the web by itself
+	Memory     bool          `json:"memory"`            // notes are kept from one session to the next
 	Bell       time.Duration `json:"bell_ns,omitempty"` // how long somebody must have waited for it to ring; 0: it never does
 	Language   string        `json:"language"`          // "en" or "zh"
 	MaxRetries int           `json:"max_retries"`
@@ -164,6 +166,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		l.addDirs,
 		l.rules,
 		l.search,
+		l.memory,
 		l.bell,
 		l.times,
 		l.language,

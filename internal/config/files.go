@@ -60,6 +60,7 @@ var keys = map[string]struct{ userOnly bool }{
 	"sandbox":                 {true},
 	searchKey:                 {true},
 	bellKey:                   {true},
+	memoryKey:                 {true},
 }
 
 // readOwn reads the user's settings.
@@ -216,7 +217,7 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 			f.other = append(f.other, key)
 			continue
 		}
-		if key == searchKey {
+		if key == searchKey || key == memoryKey {
 			if text := string(raw); text != "true" && text != "false" {
 				return fmt.Errorf("%s:%d: %s must be true or false", f.path, lineOf(data, name), key)
 			}

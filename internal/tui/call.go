@@ -42,6 +42,8 @@ func (x *Text) callLine(call *oneloop.ToolUse) string {
 		}
 	case "AskUserQuestion", "ExitPlanMode": // what is asked is shown as the question
 		return call.Name
+	case "Memory":
+		return strings.TrimSpace(call.Name + " " + word("action") + " " + word("name"))
 	}
 	for _, key := range [...]string{"file_path", "pattern", "url", "task_id"} {
 		if about := word(key); about != "" {

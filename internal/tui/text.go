@@ -107,6 +107,11 @@ type Text struct {
 	NoDiff       string
 	TodoNone     string
 	TodoHead     string // items that are done, items
+	MemoryOff    string
+	MemoryNone   string
+	MemoryIn     string // folder
+	MemoryNot    string // name
+	MemoryGone   string // name
 	UnknownSlash string // command
 	SlashAlone   string // command
 	Cleared      string

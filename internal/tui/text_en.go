@@ -58,6 +58,7 @@ Flags
                          your rules decide which
   --web-search           the API may search the web by itself, which it
                          charges for
+  --no-memory            no notes from earlier sessions, and none for later ones
   --bell[=SECONDS]       ring the terminal's bell when the agent is done or
                          asks, after a wait of so many seconds (10)
   --trust                use what the folder brings along (settings, hooks,
@@ -192,6 +193,8 @@ Exit code
   /diff           what its tools on files have changed since the start
   /init           have it write AGENTS.md, the instructions of this folder
   /todo           the agent's todo list
+  /memory         its notes for later sessions; NAME shows one, delete NAME
+                  deletes it
   /mode           the permission mode; /mode NAME sets another one
   /queue          what you typed that waits for the model, and changes to it
   /skills         skills and commands of this folder and yours; /NAME [WORDS]
@@ -252,6 +255,11 @@ Exit code
 	NoDiff:         "no file has changed",
 	TodoNone:       "the agent has no todo list",
 	TodoHead:       "todo (%d of %d done)",
+	MemoryOff:      "no notes are kept: --no-memory, the setting memory, or no folder to keep them in",
+	MemoryNone:     "no notes; tell the agent what it is to remember",
+	MemoryIn:       "in %s",
+	MemoryNot:      "there is no note %q",
+	MemoryGone:     "%s is deleted",
 	UnknownSlash:   "there is no command %s; /help lists them. A space in front sends the line to the model",
 	SlashAlone:     "%s stands alone; nothing was done. A space in front sends the line to the model",
 	Cleared:        "a new conversation begins",

@@ -53,6 +53,7 @@ var chinese = Text{
   --sandbox 方式         auto（现有最强的）、ns、bwrap、ll 或 none：none 时命令
                          以你的身份执行，由危险清单和你的规则决定哪些可以
   --web-search           允许接口自己搜索网络，它会另外收费
+  --no-memory            不用以前会话的笔记，也不为以后记笔记
   --bell[=秒数]          完成或提问时响铃，前提是已等了这么多秒（10）
   --trust                不询问，直接使用目录自带的设置、钩子、.env 等
   --trace[=文件]         显示每个请求和回复，或把事件写入文件
@@ -183,6 +184,7 @@ var chinese = Text{
   /diff           启动以来它的文件工具改动了什么
   /init           让它写出 AGENTS.md，即这个目录的指示
   /todo           智能体的待办列表
+  /memory         它为以后的会话记下的笔记；加名称显示，delete 名称 删除
   /mode           权限模式；“/mode 名称”换成另一种
   /queue          已输入、等待送达的内容及其修改
   /skills         这个目录和你自己的技能与命令；/名字 [内容] 调用一个
@@ -241,6 +243,11 @@ var chinese = Text{
 	NoDiff:         "没有文件改动",
 	TodoNone:       "智能体没有待办列表",
 	TodoHead:       "待办（完成 %d / 共 %d）",
+	MemoryOff:      "不记笔记：用了 --no-memory、设置了 memory，或者没有可以存放的目录",
+	MemoryNone:     "没有笔记；想让它记住什么，告诉它就行",
+	MemoryIn:       "在 %s",
+	MemoryNot:      "没有叫 %q 的笔记",
+	MemoryGone:     "%s 已删除",
 	UnknownSlash:   "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
 	SlashAlone:     "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
 	Cleared:        "新的对话开始了",
