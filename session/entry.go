@@ -53,6 +53,7 @@ type Child struct {
 	Of   string `json:"of"`   // id of the session
 	Path string `json:"path"` // of the agent below that session, such as "2" or "2/1"
 	Call string `json:"call,omitempty"`
+	Type string `json:"type,omitempty"` // the name of its definition
 }
 
 // entry is one line of a log.

@@ -408,6 +408,9 @@ func (l *Log) Newest() int64 {
 	return l.n
 }
 
+// Child says which call a subtask was started by; nil: it is none.
+func (l *Log) Child() *Child { return l.opts.Child }
+
 // Dir is the folder the session works in.
 func (l *Log) Dir() string { return l.opts.Dir }
 

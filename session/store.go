@@ -163,7 +163,7 @@ func (s Store) files(work string) (list []*keptLog, err error) {
 var ErrNoSession = errors.New("there is no such session")
 
 // Find returns the session that ref means: its id, the beginning of that, or its
-// name. The sessions of work come first. Logs of others are looked into only for
+// name; a subtask by the whole of its id. The sessions of work come first. Logs of others are looked into only for
 // a name.
 func (s Store) Find(work, ref string) (Listed, error) {
 	files, err := s.files("")
@@ -174,7 +174,8 @@ func (s Store) Find(work, ref string) (Listed, error) {
 	look := func(means func(*keptLog) bool, and func(Listed) bool) {
 		for _, f := range files {
 			if means(f) {
-				if l := glanceIn(f.path, work); l.shown() && and(l) {
+				l := glanceIn(f.path, work)
+				if whole := l.ID == ref && !l.empty; (whole || l.shown()) && and(l) {
 					found = append(found, l)
 				}
 			}
@@ -482,6 +483,25 @@ func (s Store) Remove(path string) error {
 		return fail(err)
 	}
 	return nil
+}
+
+// Children returns the subtasks of the session id, the one that was worked in
+// last at the end. Those without a folder of their own are taken for ones in
+// work.
+func (s Store) Children(work, id string) ([]Listed, error) {
+	files, err := s.files("")
+	if err != nil {
+		return nil, err
+	}
+	var list []Listed
+	for _, f := range slices.Backward(files) {
+		if head := headOf(f.path); head.Child != nil && head.Child.Of == id {
+			if l := glanceIn(f.path, work); !l.empty {
+				list = append(list, l)
+			}
+		}
+	}
+	return list, nil
 }
 
 // headOf is the first entry of a log, zero when it has none.

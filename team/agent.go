@@ -45,10 +45,11 @@ type AgentOptions struct {
 // the model told so; when it asks again in its next reply the turn ends with a
 // [*oneloop.LimitError]. For this the agent's model is wrapped by Model.
 type Agents struct {
-	opts  AgentOptions
-	seats func() (*Broker, chan struct{}, error)
+	opts AgentOptions
 
 	mu      sync.Mutex
+	broker  *Broker       // nil: nobody was started yet
+	seats   chan struct{} // as many as may run at once
 	replies int // of the model
 	started int // in this turn
 	refused int // the reply whose call was the first to be refused; 0: none was
@@ -56,20 +57,31 @@ type Agents struct {
 
 // NewAgents returns the agents of an agent, of which there are none yet.
 func NewAgents(o AgentOptions) *Agents {
-	a := &Agents{opts: o}
-	var once sync.Once
-	var broker *Broker
-	var seats chan struct{}
-	var err error
-	a.seats = func() (*Broker, chan struct{}, error) {
-		once.Do(func() {
-			if broker, err = o.Broker(); err == nil {
-				seats = make(chan struct{}, max(limit(broker.Tree.MaxLive, DefaultLive), 1))
-			}
-		})
-		return broker, seats, err
+	return &Agents{opts: o}
+}
+
+// ready makes what is needed to start the first one.
+func (a *Agents) ready() (*Broker, chan struct{}, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broker == nil {
+		b, err := a.opts.Broker()
+		if err != nil {
+			return nil, nil, err
+		}
+		a.broker, a.seats = b, make(chan struct{}, max(limit(b.Tree.MaxLive, DefaultLive), 1))
 	}
-	return a
+	return a.broker, a.seats, nil
+}
+
+// Renew forgets the agents that have ended, as [Tree.Renew] does: a person has
+// spoken.
+func (a *Agents) Renew() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broker != nil {
+		a.broker.Tree.Renew()
+	}
 }
 
 // Model is m with an eye on where turns and replies begin.
@@ -161,7 +173,7 @@ func (a *Agents) run(ctx context.Context, call *oneloop.ToolUse, in agentInput, 
 	if err != nil {
 		return nil, err
 	}
-	b, seats, err := a.seats()
+	b, seats, err := a.ready()
 	if err != nil {
 		return nil, fmt.Errorf("%w. No agent was started; do this work yourself.", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"oneloop/model/anthropic"
 	"oneloop/model/catalog"
 	"oneloop/policy"
+	"oneloop/prompt"
 	"oneloop/session"
 	"oneloop/team"
 	"oneloop/tool"
@@ -52,6 +54,10 @@ type agent struct {
 	caches  func()                          // keeps those of commands in order; nil: there are none
 	private func() (link string, err error) // makes scratch
 	net     *network
+
+	parent *agent                       // nil: it is the first of its run
+	broker func() (*team.Broker, error) // of its subtasks
+	agents *team.Agents                 // that it starts by a tool; nil: it has none
 
 	hooks   *policy.Hooks
 	ends    ending
@@ -89,6 +95,9 @@ type spec struct {
 	ledger *budget.Ledger // nil: one with the limits of the command line
 	resume string         // the log to go on with; empty: a new one
 	child  *session.Child // which call it is for
+	id     string         // of a new log; empty: any
+	kind   prompt.Agent   // what a call of Agent wants it to be
+	broker *team.Broker   // of its own subtasks
 
 	parent *agent // nil: it is the first of its run
 
@@ -99,7 +108,7 @@ type spec struct {
 // newAgent wires an agent. Read from the bottom: a session over a model, tools
 // and a history; every layer wraps the one before it.
 func (p *program) newAgent(s spec) (_ *agent, err error) {
-	a := &agent{ledger: s.ledger}
+	a := &agent{ledger: s.ledger, parent: s.parent, broker: func() (*team.Broker, error) { return s.broker, nil }}
 	if s.parent != nil {
 		a.scratch = s.parent.scratch
 	}
@@ -111,6 +120,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	if err := p.keep(a, s); err != nil {
 		return nil, &codeError{exitConfig, err}
 	}
+	p.asBefore(&s, a)
 	if s.attach == nil {
 		if s.attach, err = p.first(a); err != nil {
 			return nil, &codeError{exitConfig, err}
@@ -132,9 +142,9 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	if info.Shell == "" {
 		return nil, &codeError{exitConfig, errors.New(p.words.NoBash)}
 	}
-	a.dir, a.model = info.Root, p.catalogue()
+	a.dir, a.model = info.Root, p.catalogueOf(s.kind.Model)
 	if a.ledger == nil {
-		a.ledger = budget.New(budget.Limits{Requests: p.opts.maxTurns, Cost: p.opts.maxCost})
+		a.ledger = p.newLedger(a)
 	}
 	if p.opts.maxCost > 0 {
 		if err := a.ledger.Priced(a.model.ID); err != nil {
@@ -149,10 +159,15 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	if err != nil {
 		return nil, &codeError{exitConfig, err}
 	}
+	if p.opts.maxCost > 0 && s.parent == nil {
+		if err := p.priced(a); err != nil {
+			return nil, &codeError{exitConfig, err}
+		}
+	}
 	for _, d := range defs {
 		a.offered = append(a.offered, d.Name)
 	}
-	m, err := p.adapter(a)
+	m, err := p.adapter(a, a.model.ID)
 	if err != nil {
 		return nil, &codeError{exitConfig, err}
 	}
@@ -160,15 +175,18 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	m = model.Stall(m, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
 	m = model.Pause(m, model.PauseOptions{})
 	m = model.Retry(m, p.retries())
-	m = model.Budget(m, a.ledger, p.modelName())
+	m = model.Budget(m, a.ledger, a.model.ID)
+	if a.agents != nil {
+		m = a.agents.Model(m)
+	}
 
 	a.build = func() *session.Session {
 		log := a.log.Load()
 		log.Use(session.Setup{
-			Model:  p.modelName(),
+			Model:  a.model.ID,
 			System: p.fixed(p.system(prof, s.system), log, s, a),
 			Tools:  defs,
-			Params: oneloop.Params{MaxTokens: p.maxTokens(prof), Effort: p.settings.Effort},
+			Params: oneloop.Params{MaxTokens: maxTokens(a.model, prof), Effort: cmp.Or(s.kind.Effort, p.settings.Effort)},
 		})
 		if s.parent == nil {
 			p.heard(log)
@@ -194,7 +212,7 @@ func (p *program) hooks(s spec, ws workspace.Workspace, a *agent) (*policy.Hooks
 		Mode: p.mode,
 	}
 	if s.parent != nil {
-		h.Session, h.Agent, h.Emit = s.parent.hooks.Session, policy.Subagent{ID: a.id, Type: "subtask"}, s.parent.hooks.Emit
+		h.Session, h.Agent, h.Emit = s.parent.hooks.Session, policy.Subagent{ID: a.id, Type: cmp.Or(s.kind.Name, "subtask")}, s.parent.hooks.Emit
 	}
 	if len(h.List) == 0 || p.settings.Sandbox == "none" {
 		return h, nil
@@ -330,6 +348,7 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 		link, err := a.private()
 		return team.NewBroker(team.Options{Root: a.dir, Dirs: p.settings.Dirs, Link: link, Run: p.child(a), Exit: exitCode}), err
 	})
+	a.broker = broker
 	var said, refused, shown sync.Once
 	return func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (func(), error) {
 		b, err := broker()
@@ -403,7 +422,7 @@ func (a *agent) Close() error {
 
 // adapter speaks to the model's API. What it answers is recorded if that is
 // asked for.
-func (p *program) adapter(a *agent) (oneloop.Model, error) {
+func (p *program) adapter(a *agent, name string) (oneloop.Model, error) {
 	if p.offline {
 		return oneloop.ModelFunc(func(context.Context, *oneloop.Request, func(oneloop.Event)) (*oneloop.Message, error) {
 			return nil, errors.New("no model is asked in a replay")
@@ -421,7 +440,7 @@ func (p *program) adapter(a *agent) (oneloop.Model, error) {
 		Version: s.APIVersion,
 		Key:     s.Key.Reveal(),
 		Token:   s.Token.Reveal(),
-		Model:   p.modelName(),
+		Model:   name,
 		// The pieces of a stream are for those who asked to see them.
 		StreamEvents: p.opts.partial,
 		Client:       client,
@@ -453,13 +472,17 @@ func (p *program) modelName() string {
 }
 
 // catalogue is what is known of the model; its ID is the name that is asked.
-func (p *program) catalogue() catalog.Model {
-	m, _ := catalog.Find(p.modelName())
-	m.ID = p.modelName()
+func (p *program) catalogue() catalog.Model { return p.catalogueOf("") }
+
+// catalogueOf is catalogue for another model; empty: the usual one.
+func (p *program) catalogueOf(name string) catalog.Model {
+	name = cmp.Or(name, p.modelName())
+	m, _ := catalog.Find(name)
+	m.ID = name
 	if w := findChapter(p.opts.series).window; w > 0 {
 		m.Context = min(m.Context, w)
 	}
-	if p.settings.ContextWindow > 0 {
+	if p.settings.ContextWindow > 0 && name == p.modelName() {
 		m.Context = int(p.settings.ContextWindow)
 	}
 	return m
@@ -482,8 +505,8 @@ func (p *program) profile(root string) profile {
 	return defaultProfile(root, p.settings.Dirs, confined)
 }
 
-func (p *program) maxTokens(prof profile) int {
-	limit := p.catalogue().MaxOutput
+func maxTokens(m catalog.Model, prof profile) int {
+	limit := m.MaxOutput
 	if prof.maxTokens > 0 {
 		limit = min(limit, prof.maxTokens)
 	}
@@ -506,31 +529,6 @@ func (p *program) system(prof profile, own string) []oneloop.Block {
 		return nil
 	}
 	return []oneloop.Block{&oneloop.Text{Text: text}}
-}
-
-// child runs a subtask that a command handed over: an agent like its parent,
-// with a history of its own and within its parent's limits.
-func (p *program) child(parent *agent) team.Run {
-	return func(ctx context.Context, t team.Task, emit func(oneloop.Event)) (string, error) {
-		a, err := p.newAgent(spec{parent: parent, dir: t.Dir, child: &session.Child{Of: parent.id, Path: strings.TrimPrefix(t.Agent, "/")}, ledger: parent.ledger.Child(budget.Limits{}), attach: t.Broker.Attach})
-		if err != nil {
-			return "", err
-		}
-		defer a.Close()
-		var said answer
-		a.hear.Store(&emit)
-		err = a.Turn(ctx, func(e oneloop.Event) {
-			said.hear(e)
-			emit(e)
-		}, &oneloop.Text{Text: withInput(t.Prompt, t.Input)})
-		if left := a.endJobs(); left != "" {
-			emit(oneloop.Notice{Text: fmt.Sprintf(p.words.BackgroundEnded, left)})
-		}
-		if err == nil {
-			err = said.denied()
-		}
-		return said.text(), err
-	}
 }
 
 // withInput puts what was piped in behind the words.

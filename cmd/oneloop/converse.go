@@ -164,6 +164,7 @@ func (c *conversation) run(ctx context.Context) error {
 
 // turn takes one turn. Its error ends the conversation.
 func (c *conversation) turn(ctx context.Context, line string) error {
+	c.agent.newTurn()
 	turn, end := c.front.Turn(ctx)
 	var meanwhile sync.WaitGroup
 	typing, enough := context.WithCancel(turn)
@@ -254,6 +255,7 @@ func (c *conversation) commands(ctx context.Context) (alone map[string]func(), w
 		"/context":     func() { c.window(ctx) },
 		"/diff":        c.diff,
 		"/todo":        c.todo,
+		"/agents":      c.subagents,
 		"/permissions": func() { c.front.Say(c.permissions()) },
 		"/sandbox":     func() { c.front.Say(c.sandbox()) },
 		"/clear":       func() { c.clear(ctx) },

@@ -47,6 +47,8 @@ type program struct {
 	skills   skillSet
 
 	instructed bool // it was said what of the instructions is left out
+
+	definitions definitions
 }
 
 // run does what the command line says and returns the exit code.

@@ -90,7 +90,7 @@ func (p *program) asker(l *budget.Ledger) (oneloop.Model, error) {
 			return nil, err
 		}
 	}
-	m, err := p.adapter(nil)
+	m, err := p.adapter(nil, p.modelName())
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,11 @@ func (p *program) keep(a *agent, s spec) error {
 		return p.inUse(err, s.resume)
 	}
 	for _, d := range damage {
-		p.settings.Notices = append(p.settings.Notices, p.damaged(log.ID(), d))
+		if said := p.damaged(log.ID(), d); s.parent != nil {
+			s.parent.tell(oneloop.Notice{Text: said})
+		} else {
+			p.settings.Notices = append(p.settings.Notices, said)
+		}
 	}
 	a.take(log)
 	a.ends.source = "resume"
@@ -56,7 +60,7 @@ func (p *program) openLog(path string, opts session.LogOptions) (*session.Log, [
 
 func (p *program) logOptions(a *agent, s spec) session.LogOptions {
 	return session.LogOptions{
-		Head: session.Head{Dir: realPath(s.dir), Program: version(), User: p.person(), Child: s.child, Series: p.opts.series},
+		Head: session.Head{Dir: realPath(s.dir), Program: version(), User: p.person(), Child: s.child, ID: s.id, Series: p.opts.series},
 		Trouble: func(err error) {
 			text := p.words.LogKept
 			if err != nil {

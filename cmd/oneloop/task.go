@@ -155,7 +155,7 @@ func (p *program) image(name string) (oneloop.Block, error) {
 // notices are what the user should know before the first request. It is called
 // once, before any command runs.
 func (p *program) notices() []string {
-	list := p.settings.Notices
+	list := append(p.settings.Notices, p.definitions.notes...)
 	if p.settings.Sandbox == "none" {
 		list = append(list, p.words.SandboxNone)
 		if err := workspace.Sweep(p.settings.StateDir); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // toolNames are the tools there are, in the order in which the model sees
 // them.
-var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite", "TaskStop", "Skill", "Memory", "AskUserQuestion"}
+var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite", "TaskStop", "Agent", "Skill", "Memory", "AskUserQuestion"}
 
 // checkTools refuses names of tools that do not exist.
 func (p *program) checkTools() error {
@@ -105,5 +105,6 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 			Leave: func(context.Context) error { p.modes.approved(); return nil },
 		})))
 	}
+	p.agentTool(s, a, box, judge)
 	return box, p.searching(prof.defs(box)), nil
 }

@@ -45,7 +45,7 @@ func (x *Text) callLine(call *oneloop.ToolUse) string {
 	case "Memory":
 		return strings.TrimSpace(call.Name + " " + word("action") + " " + word("name"))
 	}
-	for _, key := range [...]string{"file_path", "pattern", "url", "task_id"} {
+	for _, key := range [...]string{"file_path", "pattern", "url", "task_id", "description"} {
 		if about := word(key); about != "" {
 			if in := word("path"); in != "" && key == "pattern" {
 				about += " (" + in + ")"

@@ -146,6 +146,7 @@ func (p *Plain) Show(e oneloop.Event) {
 	defer p.caught()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.render.kids.hear(e)
 	p.render.event(e)
 }
 

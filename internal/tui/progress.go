@@ -54,6 +54,8 @@ func (p *Progress) Show(e oneloop.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pulse.hear(e)
+	p.render.kids.hear(e)
+	defer p.again()
 	defer p.seen()
 	agent, inner := "", e
 	prefix := ""
@@ -117,6 +119,23 @@ func (p *Progress) seen() {
 	}
 }
 
+// again shows the lines of children again, where something was written over
+// them.
+func (p *Progress) again() {
+	if p.paper.width != nil && p.paper.standing == "" && len(p.render.kids.list) > 0 {
+		p.paper.stand(p.waits())
+	}
+}
+
+// waits is what stands below all else: a line for each child that runs, or for
+// how long a turn waits already.
+func (p *Progress) waits() string {
+	if lines := p.render.kids.lines(p.render.words, time.Now()); len(lines) > 0 {
+		return strings.Join(lines, "\n")
+	}
+	return p.pulse.text(p.render.words)
+}
+
 // Live shows at f, which is what p writes to, how long a turn waits already
 // whenever that has been for a while, until stop is called. It does nothing
 // where f is no terminal that can take a line back, or belongs to another
@@ -171,7 +190,7 @@ func (p *Progress) live(how reflow, width func() int) (stop func()) {
 func (p *Progress) beat() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.paper.stand(p.pulse.text(p.render.words))
+	p.paper.stand(p.waits())
 	return p.pulse.next()
 }
 
@@ -232,7 +251,12 @@ func (p *paper) stand(text string) {
 	width := p.width()
 	if width < 2 {
 		text = ""
-	} else if text = head(text, width-1); text == p.standing {
+	}
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		rows[i] = head(row, max(width-1, 0))
+	}
+	if text = strings.Join(rows, "\n"); text == p.standing {
 		return
 	}
 	p.wipe()
@@ -251,7 +275,8 @@ func (p *paper) wipe() {
 	if p.standing == "" {
 		return
 	}
-	was := view{rows: []string{p.standing}, c: cellsOf(p.standing)}
+	rows := strings.Split(p.standing, "\n")
+	was := view{rows: rows, r: len(rows) - 1, c: cellsOf(rows[len(rows)-1])}
 	p.standing = ""
 	width := p.width()
 	if width == 0 { // others have written there since

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"oneloop"
 )
@@ -32,6 +33,7 @@ type renderer struct {
 	session oneloop.Spend               // and since the beginning
 	child   map[string]*strings.Builder // what a child has begun to say
 	told    map[string]toldOf           // calls whose results say to the model what the person knows
+	kids    kids
 }
 
 // toldOf is how a person knows what became of a call.
@@ -100,12 +102,16 @@ func (r *renderer) report(prefix string, e oneloop.Event) {
 	case oneloop.Limited:
 		r.note(red, prefix+fmt.Sprintf(x.LimitHit, x.limitName(e.What), e.Used, e.Limit))
 	case oneloop.ChildStart:
-		r.note(cyan, prefix+fmt.Sprintf(x.ChildBegins, e.Agent, head(e.Prompt, headCells)))
+		r.note(cyan, prefix+fmt.Sprintf(x.ChildBegins, e.Agent, x.childHead(e)))
 	case oneloop.ChildEnd:
+		name := e.Agent
+		if one := r.kids.find(e.Agent); one != nil && one.calls+one.spent.Requests > 0 {
+			name += " (" + one.summary(x, time.Now()) + ")"
+		}
 		if e.Error != "" {
-			r.note(red, prefix+fmt.Sprintf(x.ChildFailed, e.Agent, e.Error))
+			r.note(red, prefix+fmt.Sprintf(x.ChildFailed, name, e.Error))
 		} else {
-			r.note(cyan, prefix+fmt.Sprintf(x.ChildDone, e.Agent))
+			r.note(cyan, prefix+fmt.Sprintf(x.ChildDone, name))
 		}
 	}
 }
@@ -324,11 +330,7 @@ func (r *renderer) childEvent(agent string, e oneloop.Event) {
 		r.section = sectionTool
 	case oneloop.ToolEnd:
 		r.output(prefix, e)
-	case oneloop.ChildStart:
-		e.Agent = agent + "/" + e.Agent
-		r.report("", e)
-	case oneloop.ChildEnd:
-		e.Agent = agent + "/" + e.Agent
+	case oneloop.ChildStart, oneloop.ChildEnd: // they name the whole path
 		r.report("", e)
 	case oneloop.Spend:
 		r.spend(e)

@@ -147,11 +147,16 @@ func (t *Terminal) refresh() {
 		e, m = &t.ask.input, answerMark
 	}
 	height := max(1, t.screen.height-1)
-	if t.status = t.standing(); t.status == "" || height == 1 {
-		t.screen.draw(e.layout(m, t.screen.width, height))
-	} else {
-		t.screen.draw(e.layout(m, t.screen.width, height-1).under(head(t.status, t.screen.width)))
+	var rows []string
+	if t.status = t.standing(); t.status != "" {
+		rows = strings.Split(t.status, "\n")
+		rows = rows[:min(len(rows), height/2)]
 	}
+	v := e.layout(m, t.screen.width, height-len(rows))
+	for _, row := range slices.Backward(rows) {
+		v = v.under(head(row, t.screen.width))
+	}
+	t.screen.draw(v)
 	if t.screen.flush() != nil {
 		t.leave() // nobody sees it any more
 	}
@@ -164,7 +169,11 @@ func (t *Terminal) standing() string {
 		return ""
 	}
 	if t.stop != nil {
-		parts = append(parts, t.pulse.text(t.words))
+		if lines := t.render.kids.lines(t.words, time.Now()); len(lines) > 0 {
+			parts = append(parts, strings.Join(lines, "\n"))
+		} else {
+			parts = append(parts, t.pulse.text(t.words))
+		}
 	}
 	if t.o.Standing != nil {
 		parts = append(parts, t.o.Standing())
@@ -427,6 +436,7 @@ func (t *Terminal) Show(e oneloop.Event) {
 	defer t.caught()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.render.kids.hear(e)
 	t.render.event(e)
 	t.pulse.hear(e)
 	wrote := t.screen.buf.Len() > 0

@@ -100,6 +100,11 @@ type Text struct {
 	TrustChanged string
 	TrustKinds   [8]string // of findings, as package policy numbers them
 
+	// Agents that others start.
+	AgentsDefined string // lines follow
+	AgentsNone    string
+	AgentsOfThis  string // lines follow
+
 	// The conversation.
 	Welcome      string // version, model, folder
 	WelcomeHint  string
@@ -345,6 +350,7 @@ type Text struct {
 	DeniedAlone string    // rule
 	LimitHit    string    // what, used, limit
 	LimitNames  [5]string // in the order of limitNames
+	ChildCalls  plural    // of a child so far
 	ChildBegins string    // agent, first line of the prompt
 	ChildDone   string    // agent
 	ChildFailed string    // agent, error

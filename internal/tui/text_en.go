@@ -190,6 +190,7 @@ Exit code
   /compact [TEXT] sum up what came before; TEXT says what is to be kept
   /context        what fills the model's window
   /cost           what was used so far, by model and turn
+  /agents         agents that are defined, and those of this conversation
   /diff           what its tools on files have changed since the start
   /init           have it write AGENTS.md, the instructions of this folder
   /todo           the agent's todo list
@@ -265,6 +266,9 @@ Exit code
 	Cleared:        "a new conversation begins",
 	Background:     plural{"%d command runs in the background", "%d commands run in the background"},
 	NoCost:         "nothing was used yet",
+	AgentsDefined:  "agents that are defined (.oneloop/agents, .claude/agents, and those folders of your own):",
+	AgentsNone:     "none",
+	AgentsOfThis:   "agents of this conversation (oneloop -r ID goes on with one):",
 	NothingShorter: "there is nothing to make shorter yet",
 	WindowUsed:     "the window: %s of %s tokens, %d%%; its parts are estimates",
 	WindowUnknown:  "the window: %s tokens; how many the model takes is not known. The parts are estimates",
@@ -521,6 +525,7 @@ yes
 	DeniedAlone: "nobody could be asked; to allow it: %s",
 	LimitNames:  [5]string{"turns", "tokens", "cost", "time", "repetition"},
 	LimitHit:    "limit reached: %s, %s of %s",
+	ChildCalls:  plural{"%d call", "%d calls"},
 	ChildBegins: "subtask %s: %s",
 	ChildDone:   "subtask %s is done",
 	ChildFailed: "subtask %s failed: %s",

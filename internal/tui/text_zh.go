@@ -181,6 +181,7 @@ var chinese = Text{
   /compact 要点   用摘要代替较早的对话；可以写明要保留什么
   /context        模型的窗口里有些什么
   /cost           到目前为止的用量，按模型和轮次列出
+  /agents         已定义的智能体，以及本次对话的智能体
   /diff           启动以来它的文件工具改动了什么
   /init           让它写出 AGENTS.md，即这个目录的指示
   /todo           智能体的待办列表
@@ -253,6 +254,9 @@ var chinese = Text{
 	Cleared:        "新的对话开始了",
 	Background:     plural{"有 %d 个命令在后台运行", "有 %d 个命令在后台运行"},
 	NoCost:         "还没有任何用量",
+	AgentsDefined:  "已定义的智能体（.oneloop/agents、.claude/agents，以及你自己的这些目录）：",
+	AgentsNone:     "没有",
+	AgentsOfThis:   "本次对话的智能体（oneloop -r ID 可继续其中一个）：",
 	NothingShorter: "还没有可以缩短的内容",
 	WindowUsed:     "窗口：已用 %s 词元，共 %s，占 %d%%；各部分是估计值",
 	WindowUnknown:  "窗口：已用 %s 词元；不知道模型一共能接受多少。各部分是估计值",
@@ -504,6 +508,7 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	DeniedAlone: "无人可问；如要允许：%s",
 	LimitNames:  [5]string{"请求次数", "词元", "费用", "时间", "重复"},
 	LimitHit:    "达到限额：%s，已用 %s，上限 %s",
+	ChildCalls:  plural{"%d 个调用", "%d 个调用"},
 	ChildBegins: "子任务 %s：%s",
 	ChildDone:   "子任务 %s 完成",
 	ChildFailed: "子任务 %s 失败：%s",
