@@ -31,11 +31,12 @@ type size struct {
 	Searches int // runs of each search
 	Edits    int
 	Commands int // runs of a command in a sandbox
+	Agents   int // in one program
 }
 
 var (
-	full  = size{Starts: 41, Growths: 5, Outputs: 3, Output: 5_000_000_000, Files: 100_000, Searches: 9, Edits: 41, Commands: 101}
-	small = size{Starts: 9, Growths: 1, Outputs: 1, Output: 500_000_000, Files: 20_000, Searches: 5, Edits: 9, Commands: 31}
+	full  = size{Starts: 41, Growths: 5, Outputs: 3, Output: 5_000_000_000, Files: 100_000, Searches: 9, Edits: 41, Commands: 101, Agents: 1000}
+	small = size{Starts: 9, Growths: 1, Outputs: 1, Output: 500_000_000, Files: 20_000, Searches: 5, Edits: 9, Commands: 31, Agents: 200}
 )
 
 // The limits. Ratios are to the floor unless the name says otherwise.
@@ -77,6 +78,7 @@ var parts = []struct {
 	{"sandbox", (*bench).sandbox},
 	{"snapshots", (*bench).snapshots},
 	{"sessions", (*bench).sessions},
+	{"agents", (*bench).agents},
 }
 
 func names() (out []string) {
