@@ -37,8 +37,12 @@ func (l *Log) charge(s oneloop.Spend) oneloop.Spend {
 	return s
 }
 
-// charged takes what one reply used into account.
+// charged takes what one reply used into account. One without a model is a
+// subtask's, whose totals alone count here.
 func (v *view) charged(s oneloop.Spend) {
+	if s.Model == "" {
+		return
+	}
 	one := oneloop.Spend{Model: s.Model, TotalUsage: s.Usage, TotalCost: s.Cost, TotalKnown: s.Known, Requests: 1}
 	i := slices.IndexFunc(v.models, func(m oneloop.Spend) bool { return m.Model == s.Model })
 	if i < 0 {

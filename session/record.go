@@ -84,6 +84,9 @@ func (l *Log) Event(e oneloop.Event) {
 		e = l.charge(e)
 		l.mu.Unlock()
 		l.event(e)
+		if e.Model == "" { // of a subtask: the next entry may be long in coming
+			l.writeOut()
+		}
 		return
 	case oneloop.TurnEnd:
 		l.event(e)
@@ -110,6 +113,16 @@ func (l *Log) event(e oneloop.Event) {
 	l.mu.Lock()
 	if l.begin() == nil {
 		l.put(string(e.Kind()), e)
+	}
+	l.mu.Unlock()
+	l.tell()
+}
+
+// writeOut writes what waits to be written with a later entry.
+func (l *Log) writeOut() {
+	l.mu.Lock()
+	if l.file != nil {
+		l.bad = l.file.add(nil)
 	}
 	l.mu.Unlock()
 	l.tell()

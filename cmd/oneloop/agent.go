@@ -59,6 +59,8 @@ type agent struct {
 	broker func() (*team.Broker, error) // of its subtasks
 	agents *team.Agents                 // that it starts by a tool; nil: it has none
 
+	charging sync.Mutex // held while what children used is noted
+
 	hooks   *policy.Hooks
 	ends    ending
 	todos   *tool.Todos // its plan; nil: it makes none

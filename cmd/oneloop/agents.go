@@ -192,6 +192,9 @@ func (p *program) child(parent *agent) team.Run {
 		a.hear.Store(&emit)
 		err = a.Turn(ctx, func(e oneloop.Event) {
 			said.hear(e)
+			if _, is := inner(e).(oneloop.Spend); is {
+				parent.charged()
+			}
 			if m, is := e.(oneloop.MessageAdded); is && m.Message.Role == oneloop.Assistant {
 				last = cmp.Or(strings.TrimSpace(m.Message.Text()), last)
 			}
@@ -207,6 +210,27 @@ func (p *program) child(parent *agent) team.Run {
 			return cmp.Or(said.text(), last), err
 		}
 		return said.text(), err
+	}
+}
+
+// inner is an event without the agents that it comes through.
+func inner(e oneloop.Event) oneloop.Event {
+	for {
+		c, is := e.(oneloop.Child)
+		if !is {
+			return e
+		}
+		e = c.Event
+	}
+}
+
+// charged has the agent's log know what its children used so far: it counts
+// when the program is killed before the agent's own next reply, too.
+func (a *agent) charged() {
+	a.charging.Lock()
+	defer a.charging.Unlock()
+	if log := a.log.Load(); log != nil {
+		log.Event(a.spent())
 	}
 }
 

@@ -220,3 +220,45 @@ func TestADefinitionLimitsTheTurnsOfItsAgents(t *testing.T) {
 	}
 	contains(t, p.result(5, "t1"), "was stopped: the limit on turns is reached: 3 of 3", "not yet")
 }
+
+func TestAnAgentWhoseProgramWasKilledCanBeGoneOnWith(t *testing.T) {
+	begun := make(chan struct{})
+	dear := func(r script.Reply) script.Reply {
+		r.Usage = &script.Usage{Input: 10, Output: 60_000} // 0.6 dollars
+		return r
+	}
+	p := newProduct(t, dear(script.Say(asks("t1", "look around"))), script.Reply{React: func(r script.Request) script.Reply {
+		id := regexp.MustCompile(`agent session ([0-9TZa-f-]+)`).FindSubmatch(r.Body)
+		return script.Say(asks("t2", "go on", `,"resume":"`+string(id[1])+`"`))
+	}}, say("it saw all"))
+	slow := say("too late")
+	slow.Wait = script.Forever
+	p.server.Route("look around", dear(script.Say(script.Text("I see"), shell("c1", "echo seen"))), script.Reply{React: func(script.Request) script.Reply {
+		close(begun)
+		return slow
+	}}, say("I saw all"))
+	cmd := exec.Command(p.bin, "--model", "claude-sonnet-5", "--permission-mode", "bypassPermissions", "go")
+	cmd.Dir, cmd.Env = p.dir, p.env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-begun:
+	case <-time.After(30 * time.Second):
+		t.Error("the child did not come to its second request")
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if t.Failed() {
+		return
+	}
+	// What the child cost counts, though its parent had no reply after it.
+	o := p.run("--model", "claude-sonnet-5", "--max-cost", "1", "-c", "what became of it?")
+	if n := len(p.server.Requests()); o.code != exitLimit || n != 3 {
+		t.Errorf("exit code %d after %d requests", o.code, n)
+	}
+	contains(t, o.stderr, "$1.20 of $1.00")
+	p.done("-c", "what became of it?")
+	told, _ := p.server.Requests()[3].Result("t1")
+	contains(t, told.FullText(), "outcome unknown", "agent session 20")
+}
