@@ -132,7 +132,7 @@ func (r *Rule) kindOf(call *oneloop.ToolUse) bool {
 	case "Agent", "Task":
 		return star(r.spec, in.Type)
 	case "Skill":
-		return star(r.spec, cmp.Or(in.Skill, in.Name))
+		return star(r.spec, strings.TrimPrefix(cmp.Or(in.Skill, in.Name), "/")) // as a person calls it, the tool takes it too
 	}
 	return false
 }
