@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -34,8 +35,9 @@ const (
 type Place struct {
 	Dir string // absolute
 	// Project is how the folder that is worked in calls it, such as
-	// ".claude/skills". Empty: it is the user's own. What is in it may not lead
-	// out of it by links to folders: nobody would have judged what is there.
+	// ".claude/skills", which Dir ends in. Empty: it is the user's own. Links to
+	// folders in it are not followed, nor any that lead out of the folder that
+	// is worked in: nobody would have judged what is there.
 	Project string
 	// Commands says that it holds commands: a file each, called by the user.
 	Commands bool
@@ -155,7 +157,7 @@ func (s *search) isFolder(at string, e fs.DirEntry) bool {
 
 // read adds what a file holds.
 func (s *search) read(path string) {
-	data, err := readText(path)
+	data, err := s.place.text(path)
 	if err != nil {
 		s.warn("%s is left out: %v.", path, withoutPath(err))
 		return
@@ -274,26 +276,48 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// readText reads a small ordinary file of text. Opening anything else could
-// wait for ever.
-func readText(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no ordinary file")
-	case info.Size() > MostSkill:
-		return nil, fmt.Errorf("it has more than %d KiB", MostSkill>>10)
+// text reads a small ordinary file of text. Opening anything else could wait
+// for ever, so nothing is waited for. No link leads out of the folder that is
+// worked in.
+func (p Place) text(path string) ([]byte, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK
+	var f *os.File
+	var err error
+	if p.Project == "" {
+		f, err = os.OpenFile(path, flags, 0)
+	} else {
+		f, err = p.open(path, flags)
 	}
-	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no ordinary file")
+	}
 	data, err := io.ReadAll(io.LimitReader(f, MostSkill+1))
-	if err == nil && (len(data) > MostSkill || !utf8.Valid(data)) {
-		err = fmt.Errorf("it is no UTF-8 text of at most %d KiB", MostSkill>>10)
+	if err == nil && len(data) > MostSkill {
+		err = fmt.Errorf("it has more than %d KiB", MostSkill>>10)
+	}
+	if err == nil && !utf8.Valid(data) {
+		err = errors.New("it is no text in UTF-8")
 	}
 	return data, err
+}
+
+// open opens a file of the folder that is worked in.
+func (p Place) open(path string, flags int) (*os.File, error) {
+	dir := strings.TrimSuffix(p.Dir, filepath.FromSlash(p.Project))
+	rel, err := filepath.Rel(dir, path)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.OpenFile(rel, flags, 0)
 }

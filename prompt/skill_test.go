@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -146,10 +147,36 @@ func TestLinksOfAProjectToFoldersAreNotFollowed(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "place"), filepath.Join(dir, "place", "round")); err != nil {
 		t.Fatal(err)
 	}
-	theirs, _ := prompt.Find(prompt.Place{Dir: filepath.Join(dir, "place"), Project: ".claude/skills"})
+	theirs, _ := prompt.Find(prompt.Place{Dir: filepath.Join(dir, "place"), Project: "place"})
 	mine, _ := prompt.Find(prompt.Place{Dir: filepath.Join(dir, "place")})
 	if diff := cmp.Diff([][]string{{"b"}, {"a", "b"}}, [][]string{namesOf(theirs), namesOf(mine)}); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestNoFileOfAProjectLeadsOutOfIt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights there")
+	}
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"secret": "---\nname: a\ndescription: d\n---\nthe secret", "ws/docs/c.md": "within", "ws/.claude/commands/b.md": "as it was"})
+	place := prompt.Place{Dir: filepath.Join(dir, "ws", ".claude", "commands"), Project: ".claude/commands", Commands: true}
+	for name, to := range map[string]string{"a.md": filepath.Join(dir, "secret"), "up.md": "../../../secret", "c.md": "../../docs/c.md"} {
+		if err := os.Symlink(to, filepath.Join(place.Dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, warnings := prompt.Find(place)
+	if diff := cmp.Diff([]string{"b", "c"}, namesOf(list)); diff != "" || !strings.Contains(strings.Join(warnings, "\n"), "up.md is left out: path escapes") {
+		t.Errorf("%s\n%q", diff, warnings)
+	}
+	// Nor one that was no link when it was found.
+	b := prompt.Named(list, "b")
+	if err := errors.Join(os.Remove(b.Path), os.Symlink(filepath.Join(dir, "secret"), b.Path)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := b.Text(t.Context(), prompt.Call{}); err == nil {
+		t.Errorf("the text is %q", text)
 	}
 }
 

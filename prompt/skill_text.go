@@ -38,7 +38,7 @@ const mostListed = 20
 // become part of their text. Arguments that the text has no place for stand at
 // its end.
 func (k *Skill) Text(ctx context.Context, c Call) (string, error) {
-	data, err := readText(k.Path)
+	data, err := k.Place.text(k.Path)
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be read: %w", k.Path, withoutPath(err))
 	}
