@@ -168,6 +168,11 @@ func (s *search) read(path string) {
 		ByModel: !fields.Bool("disable-model-invocation", false), ByUser: fields.Bool("user-invocable", true),
 		Tools: fields.List("allowed-tools"),
 	}
+	for _, other := range []string{"agent", "context", "effort", "hooks", "model", "paths"} {
+		if _, there := fields[other]; there {
+			k.odd("its %s counts for nothing here", other)
+		}
+	}
 	if err != nil {
 		for odd := range strings.SplitSeq(err.Error(), "\n") {
 			k.odd("%s", odd)

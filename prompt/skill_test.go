@@ -48,6 +48,7 @@ description: >-
   Use it: whenever a PDF is named.
 license: MIT
 metadata: {author: me, version: "1.0"}
+model: opus
 allowed-tools: Bash(pdftk:*) Read
 argument-hint: [file]
 ---
@@ -76,6 +77,7 @@ Do it.
 	want := &prompt.Skill{
 		Name: "pdf", Description: "Fills in forms. Use it: whenever a PDF is named.", Hint: "[file]", ByModel: true, ByUser: true,
 		Path: filepath.Join(dir, "pdf", "SKILL.md"), Dir: filepath.Join(dir, "pdf"), Place: prompt.Place{Dir: dir}, Tools: []string{"Bash(pdftk:*)", "Read"},
+		Warnings: []string{"its model counts for nothing here"},
 	}
 	if diff := cmp.Diff(want, pdf, cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "also" }, cmp.Ignore())); diff != "" {
 		t.Error(diff)
@@ -242,6 +244,9 @@ func TestATextIsReadAnewAndNamesItsFiles(t *testing.T) {
 	want := "second " + k.Dir + " [not run: id]\n\n[In its folder: references/a b.md, scripts/run.sh]\n</skill>"
 	if err != nil || !strings.HasSuffix(got, want) {
 		t.Errorf("%v:\n%s", err, got)
+	}
+	if runs, err := k.Runs(t.Context()); err != nil || len(runs) != 1 || runs[0] != "id" {
+		t.Errorf("it runs %q, %v", runs, err)
 	}
 	if err := os.Remove(k.Path); err != nil {
 		t.Fatal(err)

@@ -57,6 +57,15 @@ func (k *Skill) Text(ctx context.Context, c Call) (string, error) {
 	return fmt.Sprintf("<skill name=%q folder=%q>\n%s%s\n</skill>", k.Name, k.Dir, text, k.files()), nil
 }
 
+// Runs are the commands that the text asks for, and whether it can be read.
+func (k *Skill) Runs(ctx context.Context) (commands []string, err error) {
+	_, err = k.Text(ctx, Call{Run: func(_ context.Context, command string) string {
+		commands = append(commands, command)
+		return ""
+	}})
+	return commands, err
+}
+
 // files names what else is in the folder of a skill.
 func (k *Skill) files() string {
 	var names []string

@@ -100,6 +100,7 @@ func (p *program) trustQuestion(dir string, found []policy.Finding) oneloop.Ques
 	q := policy.TrustQuestion(dir, found)
 	found = slices.Clone(found)
 	for i, f := range found {
+		f.Items = append(slices.Clone(f.Items), skillItems(dir, f)...)
 		found[i].Items = slices.Clone(f.Items)
 		for j, item := range f.Items {
 			found[i].Items[j] = p.words.Item(item)

@@ -11,6 +11,7 @@ import (
 
 	"oneloop"
 	"oneloop/internal/tui"
+	"oneloop/internal/unseen"
 	"oneloop/policy"
 	judge "oneloop/policy/shell"
 	"oneloop/prompt"
@@ -168,6 +169,32 @@ func (a *agent) ranFor(ctx context.Context, k *prompt.Skill, command string, emi
 		return "[" + err.Error() + "]"
 	}
 	return r.Text()
+}
+
+// skillItems say for the question of trust what skills or commands of a folder
+// have run, and have allowed while they are used.
+func skillItems(dir string, f policy.Finding) (items []string) {
+	if f.Kind != policy.Skills && f.Kind != policy.Commands {
+		return nil
+	}
+	const most = 20
+	list, _ := prompt.Find(prompt.Place{Dir: filepath.Join(dir, filepath.FromSlash(f.Name)), Project: f.Name, Commands: f.Kind == policy.Commands})
+	for _, k := range list {
+		for _, rule := range k.Tools {
+			items = append(items, tui.Head("lets run unasked: "+unseen.Line(rule)+" ("+k.Name+")"))
+		}
+		commands, err := k.Runs(context.Background())
+		if err != nil {
+			items = append(items, tui.Head(unseen.Line(err.Error())))
+		}
+		for _, command := range commands {
+			items = append(items, tui.Head("runs when it is used: "+unseen.Line(command)+" ("+k.Name+")"))
+		}
+	}
+	if len(items) > most {
+		items = append(items[:most], fmt.Sprintf("… and %d more", len(items)-most))
+	}
+	return items
 }
 
 // calling is a line in which the person calls a skill or a command: its first

@@ -214,5 +214,6 @@ var itemsZH = [...][2]string{
 	{"lets commands and tools write in: ", "允许命令和工具写入："},
 	{"lets run unasked: ", "不经询问就执行："},
 	{"runs at ", "运行于 "},
+	{"runs when it is used: ", "使用时运行："},
 	{"(it is not in the usual form)", "（格式不是通常的样子）"},
 }

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"oneloop"
+)
+
+func skillText(name, body string) string {
+	return `<skill name="` + name + `" folder="/s/` + name + "\">\n" + body + "\n</skill>"
+}
+
+func loaded(name, body string) *oneloop.Message {
+	return oneloop.NewMessage(oneloop.User, &oneloop.ToolResult{ID: name, Content: []oneloop.Block{&oneloop.Text{Text: skillText(name, body)}}})
+}
+
+func TestSkillsThatWereLoadedAreKeptOnceAndAsTheyWereLast(t *testing.T) {
+	summary := oneloop.UserText("[…]\n<summary>\nwe spoke of <skill name=\"no\">\n</skill>\n</summary>\n<kept name=\"todos\">\n[ ] x\n</kept>\n<kept name=\"skills\">\n" +
+		skillText("before", "kept before") + "\n" + skillText("a", "older") + "\n</kept>\n[…]")
+	summary.Meta.Source = "summary"
+	msgs := []*oneloop.Message{
+		summary, loaded("a", "old"), loaded("b", "of b"), loaded("a", "new"),
+		oneloop.NewMessage(oneloop.User, &oneloop.Text{Text: "/c"}, &oneloop.Text{Text: "\n" + skillText("c", "called")}),
+		oneloop.NewMessage(oneloop.User, &oneloop.Text{Text: "/d"}, &oneloop.Text{Text: "\n" + skillText("d", "just said")}),
+	}
+	want := strings.Join([]string{skillText("before", "kept before"), skillText("b", "of b"), skillText("a", "new"), skillText("c", "called")}, "\n")
+	if got := keptSkills(msgs, keptAll); got != want {
+		t.Errorf("kept is\n%s\nwant\n%s", got, want)
+	}
+	// What is too long is cut, what is too much named.
+	msgs = append(msgs, loaded("long", strings.Repeat("字", keptSkill)))
+	got := keptSkills(msgs, keptSkill+60)
+	if len(got) > keptSkill+400 || !strings.Contains(got, "[cut; load it again for the rest]\n</skill>\n") || !strings.HasSuffix(got, "if they are needed: before, b, a, c") {
+		t.Errorf("%d bytes, the end is %q", len(got), got[max(0, len(got)-200):])
+	}
+	if s := skillsIn(&oneloop.Text{Text: got}, false); len(s) > 1 {
+		t.Errorf("%d skills are one", len(s))
+	}
+}
