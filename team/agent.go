@@ -118,11 +118,11 @@ type agentInput struct {
 	Background  bool   `json:"run_in_background,omitempty"` // the answer comes with the result all the same
 }
 
-const agentDoc = "Have a fresh agent do a task. It sees only prompt, you only its answer. Calls in one message run at once."
+const agentDoc = "Have a fresh agent, which sees only prompt, do a task. Calls in one message run at once."
 
 // agentSchema is what is offered; more is understood.
 const agentSchema = `{"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string"},%s` +
-	`"model":{"type":"string"},"effort":{"type":"string"},"resume":{"type":"string","description":"session of an agent to go on with"}},"required":["description","prompt"]}`
+	`"model":{"type":"string"},"resume":{"type":"string"}},"required":["description","prompt"]}`
 
 // Tool is the tool Agent.
 func (a *Agents) Tool() oneloop.Tool {
@@ -265,7 +265,7 @@ func ended(t Task, answer string, err error) *oneloop.ToolResult {
 	if never, is := errors.AsType[*NotStarted](err); is {
 		return oneloop.ErrorResult(fmt.Sprintf("The agent was not started: %v.", never.Err))
 	}
-	id := &oneloop.Text{Text: fmt.Sprintf("[agent session %s]", t.Session)}
+	id := &oneloop.Text{Text: fmt.Sprintf("[agent session %s; resume goes on with it]", t.Session)}
 	if err == nil {
 		r := oneloop.TextResult(shortened(answer, t.Session))
 		r.Content = append(r.Content, id)

@@ -271,7 +271,7 @@ func TestTheToolIsSmallAndNamesItsTypes(t *testing.T) {
 		}
 		return len(text)
 	}
-	if d := agents(team.Options{}, team.AgentOptions{Kinds: []team.Kind{{Name: "Explore"}}}).Tool().ToolDef; size(d) > 420 || strings.Contains(string(d.Schema), "subagent_type") {
+	if d := agents(team.Options{}, team.AgentOptions{Kinds: []team.Kind{{Name: "Explore"}}}).Tool().ToolDef; size(d) > 380 || strings.Contains(string(d.Schema), "subagent_type") {
 		t.Errorf("%d bytes: %s %s", size(d), d.Description, d.Schema)
 	}
 	d := agents(team.Options{}, team.AgentOptions{Kinds: []team.Kind{{Name: "reviewer", Description: "reads changes"}}}).Tool().ToolDef

@@ -145,7 +145,7 @@ func TestCaseSub03EveryChildEndsWithAResultThatSaysHow(t *testing.T) {
 	p.census()
 }
 
-var agentSession = regexp.MustCompile(`\[agent session ([0-9TZa-f-]+)\]`)
+var agentSession = regexp.MustCompile(`\[agent session ([0-9TZa-f-]+); resume`)
 
 func TestAnAgentCanBeGoneOnWith(t *testing.T) {
 	p := newProduct(t, script.Say(asks("t1", "look around")), say("it looked"))

@@ -78,7 +78,7 @@ func defaultProfile(root string, dirs []string, confined string) profile {
 	return profile{
 		system: fmt.Sprintf(`You are oneloop, a coding agent in a terminal. You work in the folder %s on %s.
 Use the tools to look, act and check: read before you change, run what you changed, and go on until the task is done or you need an answer only the user can give.
-A command that runs oneloop "subtask" gets the answer of a fresh agent on its standard output.%s
+In a command, oneloop "subtask" prints the answer of a fresh agent.%s
 Finish with a short answer in the user's language: what you did, what you saw, what is left. Say plainly what you could not check.`, folders, runtime.GOOS, confined),
 		defs:    (*oneloop.Toolbox).Defs,
 		aliases: tool.Aliases(),
