@@ -160,12 +160,12 @@ func (h *holder) serve(o Order, fds []int) {
 		return
 	}
 	tell := fds[0]
-	r := &running{order: o, tell: os.NewFile(uintptr(tell), "command"), gone: make(chan struct{}), dirs: h.policy.Write, count: !h.facts.PidMax, below: descendants}
+	r := &running{order: o, tell: os.NewFile(uintptr(tell), "command"), gone: make(chan struct{}), places: h.counted(), count: !h.facts.PidMax, below: descendants}
 	switch r.kill = func() { unix.Kill(r.pid, unix.SIGKILL) }; {
 	case h.wrapped:
 		r.kill = r.endAll
 	case h.policy.Fence:
-		r.kill, r.below, r.dirs, r.left = r.endAll, family, folders(h.policy.Write), h.left
+		r.kill, r.below, r.left = r.endAll, family, h.left
 	}
 	defer r.tell.Close()
 	err := h.start(r, fds)
@@ -227,13 +227,13 @@ func (h *holder) start(r *running, fds []int) error {
 
 // running is a command of the holder's.
 type running struct {
-	order Order
-	first child
-	pid   int      // of its first process, in the holder's count
-	dirs  []string // that it may write
-	count bool     // processes are counted, not limited by the kernel
-	tell  *os.File
-	gone  chan struct{} // closed when nothing is left
+	order  Order
+	first  child
+	pid    int     // of its first process, in the holder's count
+	places []place // that it may write
+	count  bool    // processes are counted, not limited by the kernel
+	tell   *os.File
+	gone   chan struct{} // closed when nothing is left
 
 	kill  func()                        // ends all that it started
 	below func(pid int) []process       // gives what a process started
@@ -294,7 +294,7 @@ func (r *running) listen(orders chan<- byte) {
 
 // watch waits for the end of the command, and brings it about.
 func (r *running) watch(orders <-chan byte) Result {
-	guard := newWatchdog(r.order.Limits, r.pid, r.dirs, r.count)
+	guard := newWatchdog(r.order.Limits, r.pid, r.places, r.count)
 	guard.below = r.below
 	var tick <-chan time.Time
 	if pause := guard.pause(); pause > 0 {

@@ -4,9 +4,7 @@ package confine
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -20,11 +18,11 @@ import (
 type watchdog struct {
 	limits  Limits
 	pid     int
-	dirs    []string
 	below   func(pid int) []process // gives what a process started
 	count   bool                    // of processes
 	began   time.Time
-	free    []uint64      // bytes free below each of dirs, as far as they are its own affair
+	places  []place       // that it may write
+	stores  []*store      // in which these are
 	enough  int64         // bytes at which it is ended: before the limit
 	wrote   int64         // bytes that were written and left no trace
 	between time.Duration // until the next look at free space
@@ -36,13 +34,11 @@ const look = 100 * time.Millisecond
 // fastest is how many bytes a second are expected to be written at most.
 const fastest = 4 << 30
 
-func newWatchdog(l Limits, pid int, dirs []string, count bool) *watchdog {
-	w := &watchdog{limits: l, pid: pid, dirs: dirs, below: descendants, count: count && l.Processes > 0, began: time.Now(), between: look}
+func newWatchdog(l Limits, pid int, places []place, count bool) *watchdog {
+	w := &watchdog{limits: l, pid: pid, places: places, below: descendants, count: count && l.Processes > 0, began: time.Now(), between: look}
 	if l.Disk > 0 {
 		w.enough = l.Disk - min(l.Disk/8, nearly)
-		for _, dir := range dirs {
-			w.free = append(w.free, freeBytes(dir))
-		}
+		w.stores = storesOf(places)
 		w.plan(0)
 	}
 	return w
@@ -105,82 +101,6 @@ func ownMemory(pid int) int64 {
 		return 0
 	}
 	return (resident - shared) * int64(os.Getpagesize())
-}
-
-// disk looks at the free space and at how much was written, which costs little,
-// and counts files only when one of them tells that it may be too much: others
-// use the space too, and free it, and what was written may be gone again.
-func (w *watchdog) disk() string {
-	var used int64
-	for i, dir := range w.dirs {
-		if now := freeBytes(dir); now < w.free[i] {
-			used = max(used, int64(w.free[i]-now))
-		}
-	}
-	wrote := w.written()
-	if used = max(used, wrote-w.wrote); used > w.enough {
-		used = 0
-		for _, dir := range w.dirs {
-			used += changedSince(dir, w.began)
-		}
-		for i, dir := range w.dirs {
-			w.free[i] = freeBytes(dir) + uint64(used)
-		}
-		w.wrote = wrote - used
-	}
-	w.plan(used)
-	if used > w.enough {
-		return fmt.Sprintf("the files it changed take %s, and the limit is %s", size(used), size(w.limits.Disk))
-	}
-	return ""
-}
-
-// written is how many bytes all processes have sent to disks, those included
-// that have ended and were waited for.
-func (w *watchdog) written() int64 {
-	sum := writtenBy(w.pid)
-	for _, p := range w.below(w.pid) {
-		sum += writtenBy(p.pid)
-	}
-	return sum
-}
-
-func writtenBy(pid int) int64 {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "write_bytes: "); ok {
-			n, _ := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
-			return n
-		}
-	}
-	return 0
-}
-
-func freeBytes(dir string) uint64 {
-	var st unix.Statfs_t
-	if unix.Statfs(dir, &st) != nil {
-		return 0
-	}
-	return st.Bfree * uint64(st.Bsize)
-}
-
-// changedSince is the space, in bytes, of files changed since then.
-func changedSince(dir string, then time.Time) int64 {
-	var sum int64
-	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // gone, or closed to us
-		}
-		var st unix.Stat_t
-		if unix.Lstat(path, &st) == nil && time.Unix(st.Ctim.Unix()).After(then) {
-			sum += st.Blocks * 512
-		}
-		return nil
-	})
-	return sum
 }
 
 func size(bytes int64) string {
