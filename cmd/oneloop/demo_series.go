@@ -18,6 +18,8 @@ func chapterScene(name string) scene {
 		return filesScene()
 	case "s03":
 		return planScene()
+	case "s04":
+		return agentsScene()
 	case "s05":
 		return skillScene()
 	}
@@ -98,6 +100,48 @@ func planScene() scene {
 		}},
 		script.Say(script.Text("Done; sorted.txt has them all.")),
 	)}}}
+}
+
+func agentsScene() scene {
+	const (
+		prompt = "Which of the two reports names more bugs?"
+		parser = "Count the lines that begin with BUG in parser.txt. Answer with the number alone."
+		writer = "Count the lines that begin with BUG in writer.txt. Answer with the number alone."
+	)
+	counting := func(n int, file string) script.Reply {
+		return script.Turns(
+			call("", fmt.Sprintf("toolu_s04_count_%d", n), "Bash", map[string]any{"command": "grep -c ^BUG " + file}),
+			said(func(r []script.Content) string { return first(r) }),
+		)
+	}
+	start := func(n int, what, prompt string) script.Block {
+		raw, _ := json.Marshal(map[string]string{"description": what, "prompt": prompt})
+		return script.Tool(fmt.Sprintf("toolu_s04_%d", n), "Agent", string(raw))
+	}
+	return scene{prompt: prompt,
+		files: map[string]string{
+			"parser.txt": "BUG empty input\nnote: slow\nBUG quotes\nBUG line ends\n",
+			"writer.txt": "BUG no newline at the end\nnote: fine else\n",
+		},
+		routes: []route{
+			{parser, counting(1, "parser.txt")},
+			{writer, counting(2, "writer.txt")},
+			{prompt, script.Turns(
+				script.Say(script.Text("One agent for each, both at once:"), start(1, "count in parser.txt", parser), start(2, "count in writer.txt", writer)),
+				said(func(r []script.Content) string {
+					if len(r) < 2 {
+						return "I got one answer only."
+					}
+					return fmt.Sprintf("parser.txt names %s, writer.txt %s.", answerIn(r[0]), answerIn(r[1]))
+				}),
+			)},
+		}}
+}
+
+// answerIn is what an agent said, without the session that stands behind it.
+func answerIn(r script.Content) string {
+	answer, _, _ := strings.Cut(r.FullText(), "[agent session ")
+	return strings.TrimSpace(answer)
 }
 
 // releaseSkill is the skill of the skill scene, and releaseScript a program that

@@ -25,6 +25,7 @@ var chapters = []chapter{
 	{name: "s01", tools: "bash"},
 	{name: "s02", tools: filesToo},
 	{name: "s03", tools: filesToo + ",TodoWrite", system: " Plan work of several steps with TodoWrite, and keep the list up to date."},
+	{name: "s04", tools: filesToo + ",Agent"},
 	{name: "s05", tools: filesToo + ",Skill"},
 	{name: "s06", tools: filesToo, window: 58_000}, // 50,000 and room for a reply
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Chapters are those of the series, in order.
-var Chapters = [...]string{"s01", "s02", "s03", "s05", "s06"}
+var Chapters = [...]string{"s01", "s02", "s03", "s04", "s05", "s06"}
 
 // Text is everything the program says to a person in one language. Fields
 // whose comment names arguments are formats for [fmt.Sprintf]; the test of
