@@ -50,9 +50,9 @@ type Agents struct {
 	mu      sync.Mutex
 	broker  *Broker       // nil: nobody was started yet
 	seats   chan struct{} // as many as may run at once
-	replies int // of the model
-	started int // in this turn
-	refused int // the reply whose call was the first to be refused; 0: none was
+	replies int           // of the model
+	started int           // in this turn
+	refused int           // the reply whose call was the first to be refused; 0: none was
 }
 
 // NewAgents returns the agents of an agent, of which there are none yet.
