@@ -201,7 +201,7 @@ func TestWhatALibraryHasWrittenIsReadBack(t *testing.T) {
 }
 
 func FuzzFrontmatter(f *testing.F) {
-	for _, seed := range []string{"a: b", "a:\n  - b: c\n    d: [e, {f: g}]", "a: |2-\n   b\n  c\n\n", "a: \"x\\u00e9\\\n  y\"", "a: 'b\n\n  c'"} {
+	for _, seed := range []string{"a: b", "a:\n  - b: c\n    d: [e, {f: g}]", "a: |2-\n   b\n  c\n\n", "a: \"x\\u00e9\\\n  y\"", "a: 'b\n\n  c'", "a: \"b\\\n\n  c\""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

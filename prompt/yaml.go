@@ -465,9 +465,9 @@ func (y *yaml) escape(b *strings.Builder) error {
 	}
 	switch {
 	case c == '\n':
-		if w := y.white(); strings.HasPrefix(w, "\n") {
-			b.WriteString(w)
-		}
+		begin := y.at
+		y.white()
+		b.WriteString(strings.Repeat("\n", strings.Count(y.src[begin:y.at], "\n")))
 		return nil
 	case digits > 0 && y.at+digits <= len(y.src):
 		n, err := strconv.ParseUint(y.src[y.at:y.at+digits], 16, 32)

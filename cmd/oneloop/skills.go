@@ -88,6 +88,9 @@ func (p *program) withSkills(a *agent, box *oneloop.Toolbox, gate func(oneloop.T
 	if ok {
 		box.Tools = append(box.Tools, gate(t))
 	}
+	for _, dir := range p.ownSkills() { // also for a session that is gone on with, which has loaded them
+		a.shows(dir)
+	}
 }
 
 // loaded is the text of a skill or command, once that may be used. From then on
@@ -95,7 +98,7 @@ func (p *program) withSkills(a *agent, box *oneloop.Toolbox, gate func(oneloop.T
 func (p *program) loaded(ctx context.Context, a *agent, k *prompt.Skill, args string, emit func(oneloop.Event)) (string, error) {
 	if k.Place.Project != "" {
 		err := p.settings.Trusted.Again(ctx, policy.TrustOptions{
-			Dir: p.settings.Trusted.Dir, Home: p.home(), Store: p.settings.TrustStore(), Grant: p.opts.trust, Ask: p.ask, Question: p.trustQuestion,
+			Dir: p.settings.Trusted.Dir, Home: p.home(), Store: p.settings.TrustStore(), Grant: p.opts.trust, Ask: a.traced(p.ask), Question: p.trustQuestion,
 		}, k.Place.Project)
 		if errors.Is(err, policy.ErrUntrusted) {
 			err = fmt.Errorf("%s of this folder: %w. Go on without it, and tell the user", k.Place.Project, err)
@@ -104,7 +107,7 @@ func (p *program) loaded(ctx context.Context, a *agent, k *prompt.Skill, args st
 			return "", err
 		}
 	}
-	a.files.Admit(k.Dir)
+	a.shows(k.Dir)
 	if err := p.let(a.rules, k); err != nil {
 		emit(oneloop.Notice{Text: fmt.Sprintf("%s: allowed-tools: %v.", k.Path, err)})
 	}
@@ -119,23 +122,32 @@ const (
 	ofFolders = "the folder of a skill"
 )
 
-// let has what a skill needs be allowed: its own files can be read, and calls
-// run unasked that it lists, if the user wrote it or said yes to it as it is.
-// All commands are more than a skill can have allowed.
-func (p *program) let(rules *policy.Rules, k *prompt.Skill) error {
-	if k.Dir != "" {
-		real := k.Dir
-		if led, err := filepath.EvalSymlinks(real); err == nil {
-			real = led
+// shows has what is in a folder of skills be read, wherever that is.
+func (a *agent) shows(dir string) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || !filepath.IsAbs(real) {
+		return // it is gone, or a command's, which has none
+	}
+	a.files.Admit(real)
+	for at := real; ; at = filepath.Dir(at) { // a rule for a folder it is in may be there
+		if slices.ContainsFunc(a.rules.List(), func(r policy.Rule) bool { return r.Text == shown(at) }) {
+			return
 		}
-		escaped := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(filepath.ToSlash(real))
-		rule := "Read(/" + escaped + "/**)"
-		if !slices.ContainsFunc(rules.List(), func(r policy.Rule) bool { return r.Text == rule }) {
-			if err := rules.Add(judge.Allow, rule, policy.File{Path: ofFolders}); err != nil {
-				return err
-			}
+		if filepath.Dir(at) == at {
+			break
 		}
 	}
+	a.rules.Add(judge.Allow, shown(real), policy.File{Path: ofFolders}) // a path that no rule can name is asked for
+}
+
+// shown is the rule by which what is in a folder can be read.
+func shown(dir string) string {
+	return "Read(/" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(filepath.ToSlash(dir)) + "/**)"
+}
+
+// let has calls run unasked that a skill lists, if the user wrote it or said
+// yes to it as it is. All commands are more than a skill can have allowed.
+func (p *program) let(rules *policy.Rules, k *prompt.Skill) error {
 	if k.Place.Project != "" && !p.settings.Trusted.Approved(k.Place.Project) {
 		return nil
 	}
