@@ -25,14 +25,12 @@ func (c *conversation) resume(ctx context.Context, ref string) {
 			err = c.noSession(ref, err)
 		} else if l.Dir != realPath(c.agent.dir) {
 			err = usagef(c.words.OtherFolder, l.ID, l.Dir)
-		} else if l.Series != c.opts.series {
-			err = usagef(c.words.OtherSeries, l.ID, chapterOf(c.words, l.Series))
 		}
 	} else {
 		l, err = c.choose(ctx, *store, c.agent.dir, c.agent.id, c.front.Ask)
-		if err == nil && l.Path != "" && l.Series != c.opts.series {
-			err = usagef(c.words.OtherSeries, l.ID, chapterOf(c.words, l.Series))
-		}
+	}
+	if err == nil && l.Path != "" && l.Series != c.opts.series {
+		err = usagef(c.words.OtherSeries, l.ID, chapterOf(c.words, l.Series))
 	}
 	if err == nil && l.Path != "" && l.ID != c.agent.id {
 		err = c.goTo(ctx, l.Path)

@@ -62,3 +62,23 @@ func TestTheTodoListIsShownAndIsWhereTheConversationIs(t *testing.T) {
 	c.ends()
 	p.census()
 }
+
+func TestAConversationDoesNotGoOnWithASessionOfAnotherChapter(t *testing.T) {
+	p := newProduct(t, say("of s03"), say("of none"), say("more"))
+	p.done("--series", "s03", "the first task")
+	p.done("the second task")
+	c := p.converse("--series", "s03")
+	c.types("/resume\r")
+	c.sees("the second task", "the first task", "a number")
+	c.types("1\r")
+	c.sees("has other tools (no --series)", "oneloop -r")
+	c.types("/resume\r")
+	c.sees("the first task", "a number")
+	c.types("2\r")
+	c.sees("going on with: the first task")
+	c.turns("and more", "more")
+	c.types("\r") // an empty line leaves, as in the lessons
+	c.ends()
+	contains(t, string(p.request(3).Body), "the first task", `"name":"TodoWrite"`)
+	lacks(t, string(p.request(3).Body), "Glob")
+}
