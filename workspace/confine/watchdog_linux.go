@@ -26,10 +26,19 @@ type watchdog struct {
 	enough  int64         // bytes at which it is ended: before the limit
 	wrote   int64         // bytes that were written and left no trace
 	between time.Duration // until the next look at free space
+	half    bool          // it has come half the way to the limit on processes or memory
+	took    time.Duration // by the last look at these
 }
 
-// look is how often a command is looked at.
-const look = 100 * time.Millisecond
+const (
+	// look is how often a command is looked at.
+	look = 100 * time.Millisecond
+	// near is how often one is looked at that is half the way to a limit.
+	near = 10 * time.Millisecond
+	// rest is how much longer than a look the time to the next one is at least,
+	// so that looking takes no more than a tenth of a processor.
+	rest = 9
+)
 
 // fastest is how many bytes a second are expected to be written at most.
 const fastest = 4 << 30
@@ -46,13 +55,17 @@ func newWatchdog(l Limits, pid int, places []place, count bool) *watchdog {
 
 // pause is the time until the next look, 0 for none at all.
 func (w *watchdog) pause() time.Duration {
-	switch {
-	case w.limits.Disk > 0:
-		return min(look, w.between)
-	case w.limits.Memory > 0 || w.count:
-		return look
+	if w.limits.Disk <= 0 && w.limits.Memory <= 0 && !w.count {
+		return 0
 	}
-	return 0
+	pause := look
+	if w.half {
+		pause = min(pause, max(near, rest*w.took))
+	}
+	if w.limits.Disk > 0 {
+		pause = min(pause, w.between)
+	}
+	return pause
 }
 
 // nearly is how many bytes before the limit on files a command is ended, or an
@@ -75,12 +88,15 @@ func (w *watchdog) look() string {
 	if w.limits.Memory <= 0 && !w.count {
 		return ""
 	}
+	began := time.Now()
 	var memory int64
 	var number int
 	for _, p := range w.below(w.pid) {
 		memory += ownMemory(p.pid)
 		number += p.threads
 	}
+	w.half = w.limits.Memory > 0 && memory > w.limits.Memory/2 || w.count && number > w.limits.Processes/2
+	w.took = time.Since(began)
 	if w.limits.Memory > 0 && memory > w.limits.Memory {
 		return fmt.Sprintf("its processes had %s of memory together, the limit is %s", size(memory), size(w.limits.Memory))
 	}
