@@ -3,27 +3,53 @@
 package workspace_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"oneloop/workspace"
 )
 
-func TestSandboxLimitsMemoryInEachBackend(t *testing.T) {
-	inNamespaces(t, limitsMemory)
-	t.Run(workspace.BackendLL, func(t *testing.T) { limitsMemory(t, workspace.BackendLL) })
+func TestSandboxLimitsMemoryAndCountsWhatIsSharedOnce(t *testing.T) {
+	kit := attackKit(t)
+	for _, backend := range workspace.Backends() {
+		t.Run(backend, func(t *testing.T) {
+			if backend == workspace.BackendBwrap {
+				needBwrap(t)
+			}
+			t.Parallel()
+			w := sandbox(t, workspace.SandboxOptions{Backend: backend, Show: []string{kit}, Limits: workspace.SandboxLimits{Memory: 64 << 20}})
+			for _, c := range []struct {
+				mib  int
+				how  string
+				much bool
+			}{{100, "nobody", true}, {100, "others", true}, {100, "memfd", true}, {100, "closed", true}, {100, "file", false}, {40, "children", false}} {
+				if c.how == "file" && onTmpfs(t, w.Describe().Root) {
+					continue // such a file is memory
+				}
+				out, exit := bash(t, w, 30*time.Second, fmt.Sprintf("%s/attack share %d %s", kit, c.mib, c.how))
+				over := strings.Contains(strings.Join(exit.Notes, "\n"), "the limit is 64 MiB")
+				if over != c.much || c.much == (out == "SHARE\n") {
+					t.Errorf("%d MiB, %s: %+v %s", c.mib, c.how, exit, out)
+				}
+			}
+			if l := w.Status().Limits; l != (workspace.SandboxLimits{Processes: 4096, Memory: 64 << 20}) {
+				t.Errorf("it says %+v", l)
+			}
+		})
+	}
 }
 
-func limitsMemory(t *testing.T, backend string) {
-	w := sandbox(t, workspace.SandboxOptions{Backend: backend, Limits: workspace.SandboxLimits{Memory: 128 << 20}})
-	command := `x=$(head -c 10000000 /dev/zero | tr '\0' x); echo ${#x}; for i in 1 2 3 4 5; do x=$x$x; done; sleep 1; echo through`
-	if out, exit := bash(t, w, 30*time.Second, command); exit.Code == 0 || !strings.HasPrefix(out, "10000000\n") || strings.Contains(out, "through") {
-		t.Errorf("it went through: %+v %s", exit, out)
+func onTmpfs(t *testing.T, dir string) bool {
+	t.Helper()
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
 	}
-	if l := w.Status().Limits; l != (workspace.SandboxLimits{Processes: 4096, Memory: 128 << 20}) {
-		t.Errorf("it says %+v", l)
-	}
+	return st.Type == unix.TMPFS_MAGIC
 }
 
 func TestSandboxCountsTemporaryFilesAndSharedMemoryAsFiles(t *testing.T) {

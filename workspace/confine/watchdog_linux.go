@@ -4,8 +4,6 @@ package confine
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +24,7 @@ type watchdog struct {
 	enough  int64         // bytes at which it is ended: before the limit
 	wrote   int64         // bytes that were written and left no trace
 	between time.Duration // until the next look at free space
+	memory  memory
 	half    bool          // it has come half the way to the limit on processes or memory
 	took    time.Duration // by the last look at these
 }
@@ -89,34 +88,24 @@ func (w *watchdog) look() string {
 		return ""
 	}
 	began := time.Now()
-	var memory int64
+	list := w.below(w.pid)
 	var number int
-	for _, p := range w.below(w.pid) {
-		memory += ownMemory(p.pid)
+	for _, p := range list {
 		number += p.threads
 	}
-	w.half = w.limits.Memory > 0 && memory > w.limits.Memory/2 || w.count && number > w.limits.Processes/2
-	w.took = time.Since(began)
-	if w.limits.Memory > 0 && memory > w.limits.Memory {
-		return fmt.Sprintf("its processes had %s of memory together, the limit is %s", size(memory), size(w.limits.Memory))
+	w.half = w.count && number > w.limits.Processes/2
+	if limit := w.limits.Memory; limit > 0 {
+		used, over := w.memory.look(list, limit)
+		if over {
+			return fmt.Sprintf("its processes had %s of memory together, the limit is %s", size(used), size(limit))
+		}
+		w.half = w.half || used > limit/2
 	}
+	w.took = time.Since(began)
 	if w.count && number > w.limits.Processes {
 		return fmt.Sprintf("it had %d processes and threads, the limit is %d", number, w.limits.Processes)
 	}
 	return ""
-}
-
-// ownMemory is what a process has for itself, in bytes.
-func ownMemory(pid int) int64 {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	var all, resident, shared int64
-	if _, err := fmt.Sscan(string(data), &all, &resident, &shared); err != nil {
-		return 0
-	}
-	return (resident - shared) * int64(os.Getpagesize())
 }
 
 func size(bytes int64) string {

@@ -3,6 +3,7 @@
 package confine
 
 import (
+	"os"
 	"testing"
 	"time"
 )
@@ -26,6 +27,22 @@ func TestWhatComesNearALimitIsLookedAtMoreOften(t *testing.T) {
 		w.took = c.took
 		if got := w.pause(); got != c.want {
 			t.Errorf("with %d threads, and a look that took %v, the next one is %v later, want %v", c.threads, c.took, got, c.want)
+		}
+	}
+}
+
+// TestMemoryOfAMomentIsNotTooMuch stands for a process between vfork and exec.
+func TestMemoryOfAMomentIsNotTooMuch(t *testing.T) {
+	us := process{pid: os.Getpid()}
+	limit := ownMemory(us.pid) * 3 / 2
+	var m memory
+	for i, c := range []struct {
+		list []process
+		over bool
+	}{{[]process{us, us}, false}, {[]process{us}, false}, {[]process{us, us}, false}, {[]process{us, us}, true}} {
+		m.next = time.Time{}
+		if used, over := m.look(c.list, limit); over != c.over || used <= 0 {
+			t.Errorf("look %d finds %d bytes with a limit of %d, too much: %t", i, used, limit, over)
 		}
 	}
 }

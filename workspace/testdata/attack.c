@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
@@ -144,6 +145,38 @@ static int alloc(size_t mib, int seconds) {
 }
 
 /* As many processes as there may be at once, from the moment a file exists. */
+/* Memory that is shared with nobody, with others, by a name, so that nobody may look at it, of a file, or with children that change none of it. */
+static int share(size_t mib, const char *how) {
+	size_t size = mib << 20;
+	int kind = MAP_SHARED, children = 0, fd = -1, file = !strcmp(how, "file");
+	if (!strcmp(how, "memfd") || !strcmp(how, "closed")) {
+		fd = memfd_create("shared", 0);
+	} else if (file) {
+		fd = open("mapped", O_CREAT | O_RDWR, 0600);
+	} else if (!strcmp(how, "children")) {
+		kind = MAP_PRIVATE, children = 4;
+	} else if (!strcmp(how, "nobody")) {
+		kind = MAP_PRIVATE;
+	}
+	if (!strcmp(how, "closed")) prctl(PR_SET_DUMPABLE, 0);
+	if (fd < 0) kind |= MAP_ANONYMOUS;
+	else if (ftruncate(fd, size)) return 1;
+	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, kind, fd, 0);
+	if (p == MAP_FAILED) return 1;
+	for (size_t i = 0; i < size; i += 4096) {
+		if (file && p[i]) return 1;
+		if (!file) p[i] = 1;
+	}
+	for (int i = 0; i < children; i++)
+		if (fork() == 0) {
+			usleep(300000);
+			_exit(0);
+		}
+	usleep(file || children ? 300000 : 10000000);
+	puts("SHARE");
+	return 0;
+}
+
 static int flood(int most, const char *file) {
 	int n = 0;
 	puts("READY");
@@ -232,6 +265,7 @@ int main(int argc, char **argv) {
 	if (!strcmp(what, "clone")) return by_clone();
 	if (!strcmp(what, "clone3")) return by_clone3();
 	if (!strcmp(what, "alloc")) return alloc(atol(a), atoi(b));
+	if (!strcmp(what, "share")) return share(atol(a), b);
 	if (!strcmp(what, "flood")) return flood(atoi(a), b);
 	if (!strcmp(what, "handle")) return handle(a);
 	if (!strcmp(what, "exchange")) return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
