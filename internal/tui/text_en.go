@@ -447,7 +447,7 @@ yes
 	SkillTaken:      "cannot be called: a command of the program has the name",
 	SkillModel:      "for the model only",
 	SkillUser:       "you call it; the model does not load it",
-	SkillNew:        "new: the model hears of it in the next conversation",
+	SkillNew:        "new: the model hears of it when the program is started again",
 	SkillsNone:      "There are no skills and no commands. A skill is a file .agents/skills/NAME/SKILL.md, a command .claude/commands/NAME.md, in this folder or in your home folder",
 	SkillsUntrusted: "! What this folder brings along is not used: you did not say that it is trusted.",
 

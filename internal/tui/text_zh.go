@@ -430,7 +430,7 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	SkillTaken:      "无法调用：程序自己的命令占用了这个名字",
 	SkillModel:      "只供模型使用",
 	SkillUser:       "由你调用，模型不会自己加载",
-	SkillNew:        "新的：模型在下一次对话中才会知道",
+	SkillNew:        "新的：重新启动程序后模型才会知道",
 	SkillsNone:      "没有技能，也没有命令。技能是文件 .agents/skills/名字/SKILL.md，命令是 .claude/commands/名字.md，放在这个目录或你的主目录里",
 	SkillsUntrusted: "! 这个目录带来的内容没有使用：你没有说信任它。",
 
