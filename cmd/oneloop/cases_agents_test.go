@@ -211,14 +211,20 @@ func TestADefinitionLimitsTheTurnsOfItsAgents(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "short.md"), []byte("---\nmaxTurns: 3\n---\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "short.md"), []byte("---\nmaxTurns: 3\ntools: Bash, Read\n---\nYou are short.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.done("--permission-mode", "bypassPermissions", "go")
 	if n := len(p.server.Requests()); n != 5 {
 		t.Errorf("%d requests", n)
 	}
-	contains(t, p.result(5, "t1"), "was stopped: the limit on turns is reached: 3 of 3", "not yet")
+	told := p.result(5, "t1")
+	contains(t, told, "was stopped: the limit on turns is reached: 3 of 3", "not yet")
+	// A person who goes on with it has the same agent.
+	p.run("--permission-mode", "bypassPermissions", "--max-turns", "1", "-r", agentSession.FindStringSubmatch(told)[1], "and now?")
+	if r := p.request(6); r.SystemText() != p.request(2).SystemText() || len(r.Tools) != 2 {
+		t.Errorf("it has %d tools and the prompt %q", len(r.Tools), r.SystemText())
+	}
 }
 
 func TestAnAgentWhoseProgramWasKilledCanBeGoneOnWith(t *testing.T) {

@@ -168,9 +168,10 @@ func (t *Terminal) standing() string {
 	if t.ask != nil {
 		return ""
 	}
+	between := " · "
 	if t.stop != nil {
 		if lines := t.render.kids.lines(t.words, time.Now()); len(lines) > 0 {
-			parts = append(parts, strings.Join(lines, "\n"))
+			parts, between = lines, "\n"
 		} else {
 			parts = append(parts, t.pulse.text(t.words))
 		}
@@ -178,7 +179,7 @@ func (t *Terminal) standing() string {
 	if t.o.Standing != nil {
 		parts = append(parts, t.o.Standing())
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
 }
 
 // beat shows how long a turn waits already, where that has changed.

@@ -1,0 +1,99 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"oneloop/looptest/script"
+)
+
+func TestAPersonSeesTheAgentsAtWorkAndAfterwards(t *testing.T) {
+	begun, hold := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(hold) })
+	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"Count the lines","prompt":"how many are there?"}`)), say("it says 3"), say("bye"))
+	p.server.Route("how many are there?", script.Say(shell("c1", "true")), script.Reply{React: func(script.Request) script.Reply {
+		close(begun)
+		<-hold
+		return say("three lines")
+	}})
+	defer release()
+	c := p.converse("--permission-mode", "bypassPermissions")
+	c.types("begin\r")
+	c.sees("Agent Count the lines", "subtask /1: Count the lines [20")
+	<-begun
+	c.sees("/1 Count the lines · 1 call · ")
+	release()
+	c.sees("it says 3")
+	c.types("/agents\r")
+	c.sees("agents that are defined", "none", "agents of this conversation", "how many are there?")
+	c.types("\x04")
+	c.ends()
+}
+
+func TestInPlanAnAgentChangesNothing(t *testing.T) {
+	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"a part","prompt":"write it"}`)), say("the plan"))
+	p.server.Route("write it", script.Say(script.Tool("c1", "Write", `{"file_path":"new","content":"x"}`)), say("I could not"))
+	p.run("--permission-mode", "plan", "go")
+	contains(t, p.result(3, "c1"), "plan")
+	contains(t, p.result(4, "t1"), "I could not")
+	if p.exists("new") {
+		t.Error("the file is there")
+	}
+}
+
+func TestARuleForAgentsHolds(t *testing.T) {
+	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"a part","prompt":"write it","subagent_type":"Explore"}`)), say("well"))
+	conf := filepath.Join(p.home(), ".config/oneloop")
+	if err := os.MkdirAll(conf, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(conf, "settings.json"), []byte(`{"permissions":{"deny":["Agent(Explore)"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.run("go")
+	if n := len(p.server.Requests()); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+	contains(t, p.result(2, "t1"), "Agent(Explore)")
+}
+
+func TestAChildsConversationIsMadeShorterToo(t *testing.T) {
+	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"a part","prompt":"Read it all"}`)), say("well"))
+	p.server.Route("Read it all", reading(6, 1, func(round int) *script.Usage {
+		if round == 3 {
+			return &script.Usage{CacheRead: 16_500, Input: 50, Output: 9}
+		}
+		return &script.Usage{}
+	}))
+	p.files(6, strings.Repeat("four thousand bytes of it ", 154))
+	p.env = append(p.env, "ONELOOP_CONTEXT_WINDOW=20000")
+	p.done("go")
+	if sums := p.summed(); len(sums) != 1 {
+		t.Errorf("summaries were asked for in %v", sums)
+	}
+	last := len(p.server.Requests())
+	contains(t, p.result(last, "t1"), "all done")
+	if body := string(p.request(last).Body); strings.Contains(body, "SUM") {
+		t.Errorf("the parent sees the child's summary: %.2000s", body)
+	}
+}
+
+func TestAMessageWithAgentsAndWhatCannotBeRunIsAnsweredInOrder(t *testing.T) {
+	agent := func(i int) script.Block {
+		return script.Tool(fmt.Sprint("t", i), "Agent", fmt.Sprintf(`{"description":"a part","prompt":"part %d"}`, i))
+	}
+	p := newProduct(t, script.Say(agent(1), script.Tool("t2", "Agent", `{"prompt":`), script.Tool("t3", "NoSuchTool", `{}`), agent(4)), say("well"))
+	p.server.Route("part 1", say("one"))
+	p.server.Route("part 4", say("four"))
+	p.done("go")
+	last := len(p.server.Requests())
+	for id, want := range map[string]string{"t1": "one", "t2": "", "t3": "no tool named", "t4": "four"} {
+		contains(t, p.result(last, id), want)
+	}
+}
