@@ -4,6 +4,8 @@ package workspace_test
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,4 +76,34 @@ func TestSandboxCountsTemporaryFilesAndSharedMemoryAsFiles(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestSandboxHasCommandsEndedBeforeTheProgramWhenMemoryRunsOut(t *testing.T) {
+	score := func() int {
+		text, err := os.ReadFile("/proc/self/oom_score_adj")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	here := score()
+	want := fmt.Sprintf("%d\n", max(here, 500))
+	for _, backend := range workspace.Backends() {
+		t.Run(backend, func(t *testing.T) {
+			if backend == workspace.BackendBwrap {
+				needBwrap(t)
+			}
+			w := sandbox(t, workspace.SandboxOptions{Backend: backend})
+			if out, exit := bash(t, w, 30*time.Second, "cat /proc/self/oom_score_adj"); exit.Code != 0 || out != want {
+				t.Errorf("%+v %q, want %q", exit, out, want)
+			}
+		})
+	}
+	if now := score(); now != here {
+		t.Errorf("that of the program was %d and is %d", here, now)
+	}
 }

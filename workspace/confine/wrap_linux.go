@@ -41,7 +41,7 @@ const ProxyPort = 30128
 // Descriptors of bwrap and of the first process of the command. bwrap closes
 // those it reads.
 const (
-	wrapControl = 3 + iota // for one hello
+	wrapControl = 3 + iota // for a word to go ahead, and one hello
 	wrapTell               // for reports
 	wrapOrder              // a file with a wrapping
 	wrapFilter             // a file with the filter of system calls
@@ -81,7 +81,8 @@ func (w *Wrapper) Run(o Order, files []*os.File) (*Command, error) {
 		return nil, err
 	}
 	c.leave = func() { b.leave(grace + 2*stuck); w.forget(b); b.words.Close() }
-	theirTell.Close() // so that its end is seen
+	theirTell.Close()          // so that its end is seen
+	control.Write([]byte{'g'}) // where it is gone, greet says so
 	if err = b.greet(control, c); err == nil {
 		err = c.begin()
 	}
@@ -205,6 +206,9 @@ func (b *wrapped) start(path string, files []*os.File) error {
 		defer runtime.UnlockOSThread()
 		var err error
 		b.process, err = os.StartProcess(path, argv, attr)
+		if err == nil {
+			endAllSooner(b.process.Pid) // /proc is read-only inside
+		}
 		started <- err
 		if err != nil {
 			return

@@ -52,6 +52,9 @@ func (h *holder) openWrapped(what *wrapping) (fds []int, err error) {
 	if err := unix.CloseRange(3, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("close descriptors: %w", err)
 	}
+	if err := goAhead(); err != nil {
+		return nil, fmt.Errorf("wait for the program outside: %w", err)
+	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("close memory: %w", err)
 	}
@@ -87,6 +90,23 @@ func (h *holder) openWrapped(what *wrapping) (fds []int, err error) {
 		fds = append(fds, wrapFiles+i)
 	}
 	return fds, nil
+}
+
+// goAhead waits until the agent has done what it cannot do to us once our memory
+// is closed.
+func goAhead() error {
+	for {
+		n, err := unix.Read(wrapControl, make([]byte, 1))
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return err
+		case n == 0:
+			return io.EOF
+		default:
+			return nil
+		}
+	}
 }
 
 // check looks whether everything is mounted as it was meant: while bwrap
