@@ -54,14 +54,19 @@ type Instructions struct {
 	top     string // the highest folder that counts
 	root    *os.Root
 	seen    map[string]bool // names
+	bytes   int             // that were read
+	full    bool            // there was more
 }
 
-// Bounds of what is read. A file that is over them is left out, which is said.
+// Bounds of what is read. A file that is over them is left out, which is said:
+// all of it happens before anybody says that the folder is trusted.
 const (
 	mostInstruction  = 1 << 20 // bytes of a file
+	mostRead         = 4 << 20 // bytes in all, after which no further file is read
 	mostInstructions = 60      // files
-	importDepth      = 5       // files between one that stands for itself and one that it leads to
-	highest          = 32      // folders above the one that is worked in
+	mostNotices      = 12
+	importDepth      = 5  // files between one that stands for itself and one that it leads to
+	highest          = 32 // folders above the one that is worked in
 )
 
 // FindInstructions reads the instructions of the user, and of every folder from
@@ -90,10 +95,15 @@ func FindInstructions(o InstructionOptions) *Instructions {
 	for at := o.Dir; at != in.top; at = filepath.Dir(at) {
 		dirs = append(dirs, path.Join(dirs[len(dirs)-1], ".."))
 	}
-	slices.Reverse(dirs)
-	for _, dir := range dirs {
+	files := in.Files
+	folders := make([][]Instruction, len(dirs))
+	for i, dir := range dirs { // the nearest first: where there is too much it is what stays
+		from := len(in.Files)
 		in.folder(dir)
+		folders[len(dirs)-1-i] = in.Files[from:]
 	}
+	in.Files = slices.Concat(files, slices.Concat(folders...))
+	in.Notices = few(in.Notices)
 	return in
 }
 
@@ -145,6 +155,9 @@ func (in *Instructions) rules(name string) {
 			}
 			in.add(Instruction{Name: filepath.ToSlash(rel)}, 0)
 		}
+		if in.full {
+			return fs.SkipAll
+		}
 		return nil
 	})
 	if err != nil {
@@ -163,7 +176,15 @@ func (in *Instructions) add(f Instruction, depth int) bool {
 	if in.seen[f.Name] {
 		return true
 	}
+	if len(in.Files) == mostInstructions || in.bytes >= mostRead {
+		if in.exists(f.Name) && !in.full {
+			in.full = true
+			in.leftOut(f.Name+", with all that comes behind it,", fmt.Errorf("%d files and %d MiB are the most", mostInstructions, mostRead>>20))
+		}
+		return true
+	}
 	data, err := in.read(f)
+	in.bytes += len(data)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return false
 	}
@@ -171,9 +192,6 @@ func (in *Instructions) add(f Instruction, depth int) bool {
 	f.Path = in.absolute(f.Name)
 	if err == nil {
 		f.Text, err = instructing(data)
-	}
-	if err == nil && len(in.Files) == mostInstructions {
-		err = fmt.Errorf("there are more than %d", mostInstructions)
 	}
 	if err != nil {
 		in.leftOut(f.Name, err)
@@ -260,6 +278,14 @@ func (in *Instructions) exists(name string) bool {
 
 func (in *Instructions) leftOut(name string, err error) {
 	in.Notices = append(in.Notices, unseen.Line(fmt.Sprintf("%s does not instruct the model: %v.", name, withoutPath(err))))
+}
+
+// few are notices that a person can read.
+func few(notices []string) []string {
+	if n := len(notices) - mostNotices; n > 0 {
+		return append(notices[:mostNotices:mostNotices], fmt.Sprintf("… and %d more such notices about instructions.", n))
+	}
+	return notices
 }
 
 // opened is the folder at the top, out of which no link leads.

@@ -164,6 +164,38 @@ func TestWhatIsNoTextOrTooLargeIsLeftOutAndSaid(t *testing.T) {
 	}
 }
 
+func TestOfVeryManyInstructionsTheNearestAreReadAndLittleIsSaid(t *testing.T) {
+	top, dead := tempDir(t), ""
+	put(t, top, ".git/HEAD", "")
+	for i := range 49 {
+		dead += fmt.Sprintf("@gone%d.md ", i)
+		put(t, top, fmt.Sprintf("%d.md", i), fmt.Sprintf("number %d", i))
+		put(t, top, fmt.Sprintf("sub/.claude/rules/%d.md", i), fmt.Sprintf("rule %d", i))
+	}
+	put(t, top, "AGENTS.md", strings.NewReplacer("gone", "").Replace(dead))
+	put(t, top, "sub/AGENTS.md", dead)
+	find := func() *prompt.Instructions {
+		return prompt.FindInstructions(prompt.InstructionOptions{Dir: filepath.Join(top, "sub")})
+	}
+	in := find()
+	list := names(in)
+	if len(list) != 60 || list[0] != "../AGENTS.md" || list[10] != "AGENTS.md" || list[59] != ".claude/rules/9.md" {
+		t.Errorf("%d files: %v", len(list), list)
+	}
+	if n := len(in.Notices); n != 13 || !strings.Contains(in.Notices[12], "and 38 more") {
+		t.Errorf("%d notices: %q", n, in.Notices)
+	}
+	// Nor is much read of what is of no use.
+	for i := range 49 {
+		put(t, top, fmt.Sprintf("sub/.claude/rules/%d.md", i), strings.Repeat("\x00", 1<<20-i))
+	}
+	put(t, top, "sub/AGENTS.md", "few")
+	in = find()
+	if diff := cmp.Diff([]string{"AGENTS.md"}, names(in)); diff != "" || len(in.Notices) != 6 || !strings.Contains(in.Notices[5], "60 files and 4 MiB are the most") {
+		t.Errorf("%s%q", diff, in.Notices)
+	}
+}
+
 func TestWhatWasNotThereIsNotLookedForAgain(t *testing.T) {
 	dir := tempDir(t)
 	put(t, dir, "AGENTS.md", "came later")

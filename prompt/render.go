@@ -68,7 +68,7 @@ func (in *Instructions) Text(o RenderOptions) (text string, notices []string) {
 		parts[i] = fmt.Sprintf("<file name=%q>\n%s\n</file>", f.Name, strings.TrimPrefix(kept, "\n"))
 	}
 	slices.Reverse(notices)
-	return instructionsBegin + "\n\n" + strings.Join(parts, "\n\n"), notices
+	return instructionsBegin + "\n\n" + strings.Join(parts, "\n\n"), few(notices)
 }
 
 // revealed is text in which what nobody sees stands as escapes, and how much
