@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"oneloop"
+	"oneloop/internal/unseen"
 	"oneloop/workspace"
 )
 
@@ -21,6 +22,21 @@ type Nested struct {
 
 	mu   sync.Mutex
 	seen map[string]bool // folders
+	told []string
+}
+
+// Told is what was told of, for a summary of the conversation to carry.
+func (n *Nested) Told() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Join(n.told, "\n")
+}
+
+// Forget has all be told again, in another conversation.
+func (n *Nested) Forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.seen, n.told = nil, nil
 }
 
 // Watch returns t such that its calls are looked at: those that succeed and
@@ -78,7 +94,9 @@ func (n *Nested) touched(name string) {
 				continue
 			}
 			if at != filepath.ToSlash(rel) {
-				n.Tell(fmt.Sprintf("%s instructs whoever works in %s: read it before you change anything there.", at, dir))
+				text := unseen.Line(fmt.Sprintf("%s instructs whoever works in %s: read it before you change anything there.", at, dir))
+				n.told = append(n.told, text)
+				n.Tell(text)
 			}
 			break
 		}

@@ -63,8 +63,9 @@ type agent struct {
 
 	hooks   *policy.Hooks
 	ends    ending
-	todos   *tool.Todos // its plan; nil: it makes none
-	jobs    *tool.Jobs  // what runs in the background; nil: nothing can
+	todos   *tool.Todos    // its plan; nil: it makes none
+	nested  *prompt.Nested // tells of instructions below the folder; nil: it does not
+	jobs    *tool.Jobs     // what runs in the background; nil: nothing can
 	rules   *policy.Rules
 	earlier int64         // the newest prompt the log had when it was opened
 	shots   *shots        // what files were before
@@ -197,9 +198,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 		made := &session.Session{Model: m, Tools: a.planned(box), Inbox: new(session.Inbox), Transcript: log, Repeats: session.Repeats{Ask: a.hooks.Ask(p.ask)}}
 		p.moments(a, s.parent, made)
 		a.fitted(made)
-		if a.todos != nil {
-			made.Keep(keptTodos, a.todos.Open)
-		}
+		a.carried(made)
 		a.keeping(made)
 		return made
 	}

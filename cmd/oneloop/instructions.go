@@ -71,10 +71,10 @@ func (p *program) nested(s spec, a *agent, ws workspace.Workspace) func(oneloop.
 	if p.bare(s) || !slices.ContainsFunc(p.settings.Instructions.Files, func(f prompt.Instruction) bool { return p.settings.Trusted.Has(f.Name) }) {
 		return func(t oneloop.Tool) oneloop.Tool { return t }
 	}
-	n := &prompt.Nested{Workspace: ws, Tell: func(text string) {
+	a.nested = &prompt.Nested{Workspace: ws, Tell: func(text string) {
 		a.Session.Inbox.Put(session.WithNext, &oneloop.Text{Text: text})
 	}}
-	return n.Watch
+	return a.nested.Watch
 }
 
 // initiate has the model write the instructions of the folder.

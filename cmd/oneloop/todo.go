@@ -19,8 +19,12 @@ func (a *agent) planned(tools oneloop.Tools) oneloop.Tools {
 	return a.todos.Follow(tools)
 }
 
-// recall has the list be that of the conversation as it is now.
+// recall has the list be that of the conversation as it is now, which may not
+// have been told of instructions either.
 func (a *agent) recall() {
+	if a.nested != nil {
+		a.nested.Forget()
+	}
 	if a.todos == nil {
 		return
 	}
@@ -29,6 +33,16 @@ func (a *agent) recall() {
 		return
 	}
 	a.todos.Recall(req.Messages, session.Kept(req.Messages, keptTodos))
+}
+
+// carried has summaries carry what recall is about.
+func (a *agent) carried(s *session.Session) {
+	if a.todos != nil {
+		s.Keep(keptTodos, a.todos.Open)
+	}
+	if a.nested != nil {
+		s.Keep("instructions", a.nested.Told)
+	}
 }
 
 // todo shows the list of the agent.
