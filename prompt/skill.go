@@ -73,9 +73,9 @@ func Find(places ...Place) (list []*Skill, warnings []string) {
 			switch other := Named(list, found.Name); {
 			case other != nil && other.Path == found.Path: // by another way
 			case other != nil:
-				warnings = append(warnings, fmt.Sprintf("%s is hidden by %s, which has the same name.", found.Path, other.Path))
+				warnings = append(warnings, unseen.Line(fmt.Sprintf("%s is hidden by %s, which has the same name.", found.Path, other.Path)))
 			case len(list) >= mostSkills:
-				return list, append(warnings, fmt.Sprintf("there are more than %d skills and commands; %s and what follows is left out.", mostSkills, found.Path))
+				return list, append(warnings, unseen.Line(fmt.Sprintf("there are more than %d skills and commands; %s and what follows is left out.", mostSkills, found.Path)))
 			default:
 				list = append(list, found)
 			}
@@ -120,6 +120,9 @@ func (s *search) folder(dir string, depth int) {
 		return
 	}
 	if s.folders++; s.folders > mostFolder {
+		if s.folders == mostFolder+1 {
+			s.warn("%s holds more than %d folders; %s and what follows is left out.", s.place.Dir, mostFolder, dir)
+		}
 		return
 	}
 	if i := slices.IndexFunc(list, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), "SKILL.md") }); i >= 0 && !s.place.Commands {

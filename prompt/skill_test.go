@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -137,6 +138,18 @@ func TestOfTwoWithOneNameTheFirstCounts(t *testing.T) {
 	}
 }
 
+func TestOfVeryManyFoldersSomeAreLeftOutAndThatIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 2001 {
+		if err := os.Mkdir(filepath.Join(dir, strconv.Itoa(i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, warnings := prompt.Find(prompt.Place{Dir: dir}); len(warnings) != 1 || !strings.Contains(warnings[0], "more than 2000 folders; "+filepath.Join(dir, "998")) {
+		t.Errorf("%q", warnings)
+	}
+}
+
 func TestLinksOfAProjectToFoldersAreNotFollowed(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
@@ -153,6 +166,23 @@ func TestLinksOfAProjectToFoldersAreNotFollowed(t *testing.T) {
 	mine, _ := prompt.Find(prompt.Place{Dir: filepath.Join(dir, "place")})
 	if diff := cmp.Diff([][]string{{"b"}, {"a", "b"}}, [][]string{namesOf(theirs), namesOf(mine)}); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestASkillThatALinkLeadsToIsTheFolderItLeadsTo(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights there")
+	}
+	dir := tempDir(t)
+	write(t, dir, map[string]string{"real/a/SKILL.md": "---\nname: a\ndescription: d\n---\nat ${CLAUDE_SKILL_DIR}", "real/a/x.md": ""})
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "place"), 0o700), os.Symlink(filepath.Join(dir, "real", "a"), filepath.Join(dir, "place", "a"))); err != nil {
+		t.Fatal(err)
+	}
+	list, _ := prompt.Find(prompt.Place{Dir: filepath.Join(dir, "place")})
+	got, err := prompt.Named(list, "a").Text(t.Context(), prompt.Call{})
+	real := filepath.Join(dir, "real", "a")
+	if want := `<skill name="a" folder="` + real + "\">\nat " + real + "\n\n[In its folder: x.md]\n</skill>"; got != want || err != nil {
+		t.Errorf("%v:\n%s\nwant\n%s", err, got, want)
 	}
 }
 
@@ -185,7 +215,7 @@ func TestNoFileOfAProjectLeadsOutOfIt(t *testing.T) {
 // one is a skill with this text, or a command.
 func one(t *testing.T, command bool, text string) *prompt.Skill {
 	t.Helper()
-	dir := t.TempDir()
+	dir := tempDir(t)
 	name := "x/SKILL.md"
 	if command {
 		name = "x.md"
@@ -213,6 +243,7 @@ func TestArgumentsStandWhereTheTextWantsThem(t *testing.T) {
 		{name: "not twice", text: "$1", args: `'$2 !` + "`id`" + `' b`, command: true, want: "$2 !`id`"},
 		{name: "a command", text: "Now: !`git status` end", command: true, want: "Now: {git status} end"},
 		{name: "with arguments", text: "!`gh pr view $1`", args: `1;id "it's"`, command: true, want: "{set -- '1;id' 'it'\\''s'; gh pr view $1}"},
+		{name: "with the second", text: "!`echo $2`", args: "a b", command: true, want: "{set -- 'a' 'b'; echo $2}"},
 		{name: "with all", text: "!`echo $ARGUMENTS`", args: "a'b", command: true, want: "{ARGUMENTS='a'\\''b'; set -- 'a'\\''b'; echo $ARGUMENTS}"},
 		{name: "no command", text: "Wow!`x` and ``!`y` `` and !`", command: true, want: "Wow!`x` and ``!`y` `` and !`"},
 		{name: "in code", text: "```sh\n!`id`\n```\n!`id`", command: true, want: "```sh\n!`id`\n```\n{id}"},

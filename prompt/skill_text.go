@@ -54,7 +54,16 @@ func (k *Skill) Text(ctx context.Context, c Call) (string, error) {
 	if k.Dir == "" {
 		return fmt.Sprintf("<command name=%q>\n%s\n</command>", k.Name, text), nil
 	}
-	return fmt.Sprintf("<skill name=%q folder=%q>\n%s%s\n</skill>", k.Name, k.Dir, text, k.files()), nil
+	return fmt.Sprintf("<skill name=%q folder=%q>\n%s%s\n</skill>", k.Name, k.Folder(), text, k.files()), nil
+}
+
+// Folder is Dir by its real path, by which commands in a sandbox see it too
+// where a link leads to it.
+func (k *Skill) Folder() string {
+	if real, err := filepath.EvalSymlinks(k.Dir); err == nil {
+		return real
+	}
+	return k.Dir
 }
 
 // Runs are the commands that the text asks for, and whether it can be read.
@@ -69,14 +78,14 @@ func (k *Skill) Runs(ctx context.Context) (commands []string, err error) {
 // files names what else is in the folder of a skill.
 func (k *Skill) files() string {
 	var names []string
-	more := false
-	filepath.WalkDir(k.Dir, func(at string, e fs.DirEntry, err error) error {
-		rel, relErr := filepath.Rel(k.Dir, at)
+	more, dir := false, k.Folder()
+	filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(dir, at)
 		switch {
 		case err != nil || relErr != nil || rel == ".":
 		case strings.HasPrefix(e.Name(), ".") && e.IsDir(), e.Name() == "node_modules":
 			return fs.SkipDir
-		case e.IsDir() || at == k.Path:
+		case e.IsDir() || rel == filepath.Base(k.Path):
 		case len(names) == mostListed:
 			more = true
 			return fs.SkipAll
@@ -160,7 +169,7 @@ func (f *filling) value(text string) (value string, size int) {
 	case strings.HasPrefix(text, "${CLAUDE_SESSION_ID}"):
 		return f.call.Session, len("${CLAUDE_SESSION_ID}")
 	case strings.HasPrefix(text, "${CLAUDE_SKILL_DIR}") && f.skill.Dir != "":
-		return f.skill.Dir, len("${CLAUDE_SKILL_DIR}")
+		return f.skill.Folder(), len("${CLAUDE_SKILL_DIR}")
 	}
 	n, size := position(text)
 	if size == 0 || !f.positions {
@@ -191,7 +200,7 @@ func (f *filling) run(ctx context.Context, command string) string {
 	f.runs++
 	switch {
 	case strings.Contains(command, "$"):
-		f.placed = f.placed || strings.Contains(command, "$ARGUMENTS") || strings.Contains(command, "$@") || strings.Contains(command, "$*") || strings.Contains(command, "$1")
+		f.placed = f.placed || takes(command)
 		command = f.given(command)
 	}
 	switch {
@@ -203,6 +212,18 @@ func (f *filling) run(ctx context.Context, command string) string {
 	return strings.TrimRight(f.call.Run(ctx, command), "\n")
 }
 
+// takes reports whether a command uses arguments.
+func takes(command string) bool {
+	for at := range len(command) {
+		rest, found := strings.CutPrefix(command[at:], "$")
+		rest = strings.TrimPrefix(rest, "{")
+		if found && (strings.HasPrefix(rest, "ARGUMENTS") || rest != "" && strings.IndexByte("@*123456789", rest[0]) >= 0) {
+			return true
+		}
+	}
+	return false
+}
+
 // given has a command find the arguments as a script does. As a part of its
 // text they could be anything.
 func (f *filling) given(command string) string {
@@ -211,7 +232,7 @@ func (f *filling) given(command string) string {
 		b.WriteString("ARGUMENTS=" + quote(strings.TrimSpace(f.call.Args)) + "; ")
 	}
 	if strings.Contains(command, "CLAUDE_SKILL_DIR") {
-		b.WriteString("CLAUDE_SKILL_DIR=" + quote(f.skill.Dir) + "; ")
+		b.WriteString("CLAUDE_SKILL_DIR=" + quote(f.skill.Folder()) + "; ")
 	}
 	if strings.Contains(command, "CLAUDE_SESSION_ID") {
 		b.WriteString("CLAUDE_SESSION_ID=" + quote(f.call.Session) + "; ")
