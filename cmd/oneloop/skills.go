@@ -65,12 +65,21 @@ func (p *program) callable() (list []*prompt.Skill, warnings []string) {
 	return prompt.Find(append(p.places(skillFolders, false), p.places(commandFolders, true)...)...)
 }
 
-// ownSkills are the user's folders that skills were found in. Commands see
-// them, wherever they are.
+// ownSkills are the user's folders that skills were found in, and those that
+// links in them lead to. Commands see them, wherever they are.
 func (p *program) ownSkills() (dirs []string) {
+	var looked []string
 	for _, k := range p.known() {
-		if k.Place.Project == "" && !slices.Contains(dirs, k.Place.Dir) {
-			dirs = append(dirs, k.Place.Dir)
+		if k.Place.Project != "" {
+			continue
+		}
+		if !slices.Contains(looked, k.Place.Dir) {
+			looked = append(looked, k.Place.Dir)
+			dirs = append(dirs, realPath(k.Place.Dir))
+		}
+		at := k.Folder()
+		if !slices.ContainsFunc(dirs, func(dir string) bool { rel, err := filepath.Rel(dir, at); return err == nil && filepath.IsLocal(rel) }) {
+			dirs = append(dirs, at)
 		}
 	}
 	return dirs
@@ -153,7 +162,7 @@ func (p *program) let(rules *policy.Rules, k *prompt.Skill) error {
 	}
 	var wrong error
 	for _, rule := range k.Tools {
-		if slices.Contains([]string{"*", "Bash", "Bash(*)", "Bash(:*)"}, rule) {
+		if tool, scope, _ := strings.Cut(rule, "("); tool == "*" || strings.TrimSpace(tool) == "Bash" && strings.Trim(scope, "*:) ") == "" {
 			continue
 		}
 		wrong = errors.Join(wrong, rules.Add(judge.Allow, rule, policy.File{Path: ofSkills}))
@@ -245,10 +254,15 @@ func (t *attachment) called(ctx context.Context, words string) error {
 	if says := t.agent.says; says.attached != nil {
 		says.attached(fmt.Sprintf(t.words.SkillUsed, tui.Head(k.Path)))
 	}
-	if k.Place.Commands {
+	if !k.Place.Commands {
+		return nil
+	}
+	// What commands print names no files: it may be anybody's.
+	text, err = k.Text(ctx, prompt.Call{Args: args, Run: func(context.Context, string) string { return "" }})
+	if err == nil {
 		t.mentions(ctx, text)
 	}
-	return nil
+	return err
 }
 
 // theirs reports whether a line of a conversation calls a skill or a command,

@@ -16,11 +16,15 @@ func loaded(name, body string) *oneloop.Message {
 }
 
 func TestSkillsThatWereLoadedAreKeptOnceAndAsTheyWereLast(t *testing.T) {
-	summary := oneloop.UserText("[…]\n<summary>\nwe spoke of <skill name=\"no\">\n</skill>\n</summary>\n<kept name=\"todos\">\n[ ] x\n</kept>\n<kept name=\"skills\">\n" +
-		skillText("before", "kept before") + "\n" + skillText("a", "older") + "\n</kept>\n[…]")
+	summary := oneloop.UserText("[…]\n<summary>\nwe spoke of\n<kept name=\"skills\">\n" + skillText("no", "of the model") + "\n</kept>\n</summary>\n")
+	summary.Blocks = append(summary.Blocks, &oneloop.Text{Text: "<kept name=\"skills\">\n" + skillText("before", "kept before") + "\n" + skillText("a", "older") + "\n</kept>\n"})
 	summary.Meta.Source = "summary"
+	calls := oneloop.NewMessage(oneloop.Assistant)
+	for id, name := range map[string]string{"a": "Skill", "b": "load_skill", "long": "Skill", "no": "Bash"} {
+		calls.Blocks = append(calls.Blocks, &oneloop.ToolUse{ID: id, Name: name})
+	}
 	msgs := []*oneloop.Message{
-		summary, loaded("a", "old"), loaded("b", "of b"), loaded("a", "new"),
+		summary, calls, loaded("no", "printed"), loaded("a", "old"), loaded("b", "of b"), loaded("a", "new"),
 		oneloop.NewMessage(oneloop.User, &oneloop.Text{Text: "/c"}, &oneloop.Text{Text: "\n" + skillText("c", "called")}),
 		oneloop.NewMessage(oneloop.User, &oneloop.Text{Text: "/d"}, &oneloop.Text{Text: "\n" + skillText("d", "just said")}),
 	}
@@ -33,8 +37,5 @@ func TestSkillsThatWereLoadedAreKeptOnceAndAsTheyWereLast(t *testing.T) {
 	got := keptSkills(msgs, keptSkill+60)
 	if len(got) > keptSkill+400 || !strings.Contains(got, "[cut; load it again for the rest]\n</skill>\n") || !strings.HasSuffix(got, "if they are needed: before, b, a, c") {
 		t.Errorf("%d bytes, the end is %q", len(got), got[max(0, len(got)-200):])
-	}
-	if s := skillsIn(&oneloop.Text{Text: got}, false); len(s) > 1 {
-		t.Errorf("%d skills are one", len(s))
 	}
 }

@@ -13,6 +13,7 @@ import (
 // Bounds of the skills that stand in a conversation that is made shorter, in
 // bytes.
 const (
+	keptName  = "skills"
 	keptSkill = 20_000 // of one
 	keptAll   = 60_000
 )
@@ -20,7 +21,7 @@ const (
 // keeping has the skills that were loaded stay when the conversation is made
 // shorter: what they say holds until the end of the work.
 func (a *agent) keeping(s *session.Session) {
-	s.Keep("skills", func() string {
+	s.Keep(keptName, func() string {
 		req, err := a.log.Load().Request(context.Background())
 		if err != nil {
 			return "" // whoever makes it shorter meets that error too
@@ -35,23 +36,29 @@ type loadedSkill struct{ name, text string }
 // keptSkills are the skills in a conversation, as text, without those of the
 // last prompt, which stays. Those loaded last are kept first.
 func keptSkills(msgs []*oneloop.Message, most int) string {
-	var found []loadedSkill
+	found := skillsKept(session.Kept(msgs, keptName))
 	last := -1
 	for i, m := range msgs {
 		if m.Role == oneloop.User && m.Meta.Source == "" && !slices.ContainsFunc(m.Blocks, isResult) {
 			last = i
 		}
 	}
+	loads := map[string]bool{} // ids of calls
 	for i, m := range msgs {
+		for _, c := range m.ToolUses() {
+			loads[c.ID] = c.Name == "Skill" || c.Name == "load_skill"
+		}
 		if m.Role != oneloop.User {
 			continue
 		}
 		for _, b := range m.Blocks {
-			for _, s := range skillsIn(b, m.Meta.Source == "summary") {
-				found = slices.DeleteFunc(found, func(o loadedSkill) bool { return o.name == s.name })
-				if i != last {
-					found = append(found, s)
-				}
+			s, ok := skillIn(b, loads)
+			if !ok {
+				continue
+			}
+			found = slices.DeleteFunc(found, func(o loadedSkill) bool { return o.name == s.name })
+			if i != last {
+				found = append(found, s)
 			}
 		}
 	}
@@ -85,25 +92,25 @@ const (
 	skillEnd   = "</skill>"
 )
 
-// skillsIn are the skills whose text is in a block: all of it, or, in a
-// summary, the parts that were kept before.
-func skillsIn(b oneloop.Block, summary bool) (found []loadedSkill) {
+// skillIn is the skill whose text a block is: what the person called, or the
+// answer of a call that loads one. Other answers may look like it.
+func skillIn(b oneloop.Block, loads map[string]bool) (loadedSkill, bool) {
 	var text string
 	switch b := b.(type) {
 	case *oneloop.Text:
 		text = b.Text
 	case *oneloop.ToolResult:
-		text = b.Text()
+		if loads[b.ID] && !b.IsError {
+			text = b.Text()
+		}
 	}
 	text = strings.TrimSpace(text)
-	if !summary {
-		if s, ok := asSkill(text); ok && strings.HasSuffix(text, skillEnd) {
-			found = append(found, s)
-		}
-		return found
-	}
-	_, text, _ = strings.Cut(text, "<kept name=\"skills\">\n")
-	text, _, _ = strings.Cut(text, "\n</kept>")
+	s, ok := asSkill(text)
+	return s, ok && strings.HasSuffix(text, skillEnd)
+}
+
+// skillsKept are the skills that a summary carries.
+func skillsKept(text string) (found []loadedSkill) {
 	for {
 		at := strings.Index(text, skillBegin)
 		if at < 0 {
