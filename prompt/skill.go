@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -197,6 +198,9 @@ func (s *search) read(path string) {
 		k.odd("its description has %d characters, more than %d", n, longestDescription)
 		k.Description = shorten(k.Description, longestDescription)
 	}
+	if _, n := revealed(string(body)); n > 0 {
+		k.odd("it holds %d characters that nobody sees; the model is shown them as escapes", n)
+	}
 	if k.Name == "" || k.Description == "" && !s.place.Commands {
 		s.warn("%s is left out: %s.", path, cmp.Or(strings.Join(k.Warnings, "; "), "it is empty"))
 		return
@@ -309,7 +313,7 @@ func (p Place) text(path string) ([]byte, error) {
 	if err == nil && len(data) > MostSkill {
 		err = fmt.Errorf("it has more than %d KiB", MostSkill>>10)
 	}
-	if err == nil && !utf8.Valid(data) {
+	if err == nil && (!utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0) {
 		err = errors.New("it is no text in UTF-8")
 	}
 	return data, err

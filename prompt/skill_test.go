@@ -66,12 +66,14 @@ Do it.
 		".hidden/SKILL.md":      "---\nname: hidden\ndescription: d\n---\nbody",
 		"big/SKILL.md":          "---\nname: big\ndescription: d\n---\n" + strings.Repeat("x", prompt.MostSkill),
 		"binary/SKILL.md":       "---\nname: binary\ndescription: d\n---\n\xff\xfe",
+		"nul/SKILL.md":          "---\nname: nul\ndescription: d\n---\na\x00b",
+		"tabs/SKILL.md":         "---\nname: tabs\ndescription: [" + strings.Repeat("\t", 60_000) + "]\n---\nbe\U000e0041 brief",
 		"notes.txt":             "no skill",
 		"long-name/SKILL.md":    "---\nname: short\ndescription: " + strings.Repeat("y", 1100) + "\n---\nbody",
 		"node_modules/SKILL.md": "---\nname: module\ndescription: d\n---\nbody",
 	})
 	list, warnings := prompt.Find(prompt.Place{Dir: dir}, prompt.Place{Dir: filepath.Join(dir, "gone")}, prompt.Place{Dir: filepath.Join(dir, "notes.txt")})
-	if diff := cmp.Diff([]string{"bare", "notes", "short", "other", "pdf", "quiet"}, namesOf(list)); diff != "" {
+	if diff := cmp.Diff([]string{"bare", "notes", "short", "other", "pdf", "quiet", "tabs"}, namesOf(list)); diff != "" {
 		t.Fatal(diff)
 	}
 	pdf := prompt.Named(list, "pdf")
@@ -84,17 +86,20 @@ Do it.
 		t.Error(diff)
 	}
 	for name, odd := range map[string]string{
-		"notes": "description is taken as plain text", "bare": "it has no name", "other": `"odd name" cannot be typed`, "short": "its name is not that of its folder, long-name",
+		"tabs": "1 characters that nobody sees", "notes": "description is taken as plain text", "bare": "it has no name", "other": `"odd name" cannot be typed`, "short": "its name is not that of its folder, long-name",
 	} {
 		if got := strings.Join(prompt.Named(list, name).Warnings, "\n"); !strings.Contains(got, odd) {
 			t.Errorf("of %s it is told: %q", name, got)
 		}
 	}
+	if text, err := prompt.Named(list, "tabs").Text(t.Context(), prompt.Call{}); err != nil || !strings.Contains(text, `be\U000e0041 brief`) {
+		t.Errorf("%v: %s", err, text)
+	}
 	if n := len([]rune(prompt.Named(list, "short").Description)); n != 1024 {
 		t.Errorf("a long description has %d characters", n)
 	}
 	all := strings.Join(warnings, "\n")
-	for _, want := range []string{"empty", "big", "binary"} {
+	for _, want := range []string{"empty", "big", "binary", "nul"} {
 		if !strings.Contains(all, filepath.Join(dir, want, "SKILL.md")+" is left out") {
 			t.Errorf("nothing is told of %s:\n%s", want, all)
 		}

@@ -44,7 +44,8 @@ func (k *Skill) Text(ctx context.Context, c Call) (string, error) {
 	}
 	_, body, _ := Frontmatter(data) // what is wrong there was told when it was found
 	f := filling{skill: k, call: c, words: split(c.Args), positions: k.Dir == "" || k.Hint != "" || strings.TrimSpace(c.Args) != ""}
-	text := f.fill(ctx, strings.TrimSpace(strings.ReplaceAll(string(body), "\r\n", "\n")))
+	said, _ := revealed(strings.ReplaceAll(string(body), "\r\n", "\n"))
+	text := f.fill(ctx, strings.TrimSpace(said))
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}

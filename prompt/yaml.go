@@ -90,7 +90,7 @@ func (y *yaml) field() (key string, value any, err error) {
 func (y *yaml) skip() error {
 	for y.at < len(y.src) {
 		switch c := y.src[y.at]; {
-		case c == '\t' && strings.TrimLeft(y.src[y.at-y.column():y.at], " ") == "" && !blankLine(y.src[y.at:]):
+		case c == '\t' && y.indents() && !blankLine(y.src[y.at:]):
 			return errors.New("a tab is no indentation")
 		case c == ' ' || c == '\n' || c == '\t':
 			y.at++
@@ -101,6 +101,12 @@ func (y *yaml) skip() error {
 		}
 	}
 	return nil
+}
+
+// indents reports whether nothing but spaces is before on the line.
+func (y *yaml) indents() bool {
+	before := strings.TrimRight(y.src[:y.at], " ")
+	return before == "" || strings.HasSuffix(before, "\n")
 }
 
 func (y *yaml) column() int { return y.at - strings.LastIndexByte(y.src[:y.at], '\n') - 1 }

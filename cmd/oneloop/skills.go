@@ -221,7 +221,7 @@ func skillItems(dir string, f policy.Finding) (items []string) {
 // calling is a line in which the person calls a skill or a command: its first
 // word, with one / in front and no other, is the name.
 func (p *program) calling(text string) (k *prompt.Skill, args string) {
-	if !strings.HasPrefix(text, "/") {
+	if !strings.HasPrefix(text, "/") || spelled(text) != text { // the program's own
 		return nil, ""
 	}
 	name, args := text[1:], ""
