@@ -58,6 +58,7 @@ type agent struct {
 	parent *agent                       // nil: it is the first of its run
 	broker func() (*team.Broker, error) // of its subtasks
 	agents *team.Agents                 // that it starts by a tool; nil: it has none
+	kind   prompt.Agent                 // as it is defined
 
 	charging sync.Mutex // held while what children used is noted
 
@@ -145,7 +146,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	if info.Shell == "" {
 		return nil, &codeError{exitConfig, errors.New(p.words.NoBash)}
 	}
-	a.dir, a.model = info.Root, p.catalogueOf(s.kind.Model)
+	a.dir, a.model, a.kind = info.Root, p.catalogueOf(s.kind.Model), s.kind
 	if a.ledger == nil {
 		a.ledger = p.newLedger(a)
 	}

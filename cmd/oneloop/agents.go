@@ -99,9 +99,18 @@ func (p *program) agentTool(s spec, a *agent, box *oneloop.Toolbox, judge func(o
 		box.Aliases = maps.Clone(box.Aliases)
 		maps.Copy(box.Aliases, team.Aliases())
 	}
-	box.Tools = slices.DeleteFunc(box.Tools, func(t oneloop.Tool) bool {
-		return s.kind.Tools != nil && !slices.Contains(s.kind.Tools, t.Name) || slices.Contains(s.kind.Without, t.Name)
-	})
+	box.Tools = slices.DeleteFunc(box.Tools, func(t oneloop.Tool) bool { return !a.mayHave(t.Name) })
+}
+
+// mayHave reports whether the definitions of the agent, and of all above it,
+// leave it a tool: what was taken from one is not got back by starting another.
+func (a *agent) mayHave(tool string) bool {
+	for ; a != nil; a = a.parent {
+		if a.kind.Tools != nil && !slices.Contains(a.kind.Tools, tool) || slices.Contains(a.kind.Without, tool) {
+			return false
+		}
+	}
+	return true
 }
 
 // asBefore makes of s, which a person goes on with, what it was if it is the

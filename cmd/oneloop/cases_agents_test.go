@@ -202,18 +202,42 @@ func TestAModelWithoutAPriceIsNoChildsUnderALimitOnCost(t *testing.T) {
 	contains(t, p.result(2, "t2"), "was not started", `no effort "extreme", only low`)
 }
 
+// define writes a definition of an agent.
+func (p *product) define(name, text string) {
+	p.t.Helper()
+	dir := filepath.Join(p.home(), ".config/oneloop/agents")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestWhatADefinitionTakesAwayNoAgentBelowGetsBack(t *testing.T) {
+	p := newProduct(t, script.Say(asks("t1", "lead", `,"subagent_type":"lead"`)), say("well"))
+	p.define("lead", "---\ntools: Bash, Read, Agent\ndisallowedTools: Read\n---\n")
+	p.server.Route("lead", script.Say(asks("t2", "by a tool", `,"subagent_type":"general-purpose"`)), script.Say(shell("t3", "oneloop 'by a command'")), say("well"))
+	for _, task := range []string{"by a tool", "by a command"} {
+		p.server.Route(task, script.Reply{React: func(r script.Request) script.Reply {
+			if len(r.Tools) != 1 || r.Tools[0].Name != "Bash" {
+				t.Errorf("%s: %d tools", task, len(r.Tools))
+			}
+			return say("done")
+		}})
+	}
+	p.done("go")
+	if n := len(p.server.Requests()); n != 7 {
+		t.Errorf("%d requests", n)
+	}
+}
+
 func TestADefinitionLimitsTheTurnsOfItsAgents(t *testing.T) {
 	p := newProduct(t, script.Say(asks("t1", "for ever", `,"subagent_type":"short"`)), say("well"))
 	p.server.Route("for ever", script.Reply{Repeat: true, React: func(r script.Request) script.Reply {
 		return script.Say(script.Text("not yet"), shell(fmt.Sprint("c", r.N), fmt.Sprint("echo ", r.N)))
 	}})
-	dir := filepath.Join(p.home(), ".config/oneloop/agents")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "short.md"), []byte("---\nmaxTurns: 3\ntools: Bash, Read\n---\nYou are short.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	p.define("short", "---\nmaxTurns: 3\ntools: Bash, Read\n---\nYou are short.\n")
 	p.done("--permission-mode", "bypassPermissions", "go")
 	if n := len(p.server.Requests()); n != 5 {
 		t.Errorf("%d requests", n)
