@@ -190,7 +190,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			Model:  a.model.ID,
 			System: p.fixed(p.system(prof, s.system), log, s, a),
 			Tools:  defs,
-			Params: oneloop.Params{MaxTokens: maxTokens(a.model, prof), Effort: cmp.Or(s.kind.Effort, p.settings.Effort)},
+			Params: oneloop.Params{MaxTokens: maxTokens(a.model, prof), Effort: p.effort(s, a.model)},
 		})
 		if s.parent == nil {
 			p.heard(log)

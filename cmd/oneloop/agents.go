@@ -289,6 +289,15 @@ func (p *program) childSpec(parent *agent, t team.Task) (spec, error) {
 	return s, err
 }
 
+// effort is that of an agent. One of another model has the run's only where that
+// model knows it.
+func (p *program) effort(s spec, m catalog.Model) string {
+	if s.kind.Effort == "" && m.ID != p.modelName() && !slices.Contains(m.Efforts, p.settings.Effort) {
+		return ""
+	}
+	return cmp.Or(s.kind.Effort, p.settings.Effort)
+}
+
 // earlierChild is the log of a subtask of the conversation that is gone on
 // with.
 func (p *program) earlierChild(first *agent, id string) (l session.Listed, err error) {

@@ -167,11 +167,15 @@ func TestAnAgentCanBeGoneOnWith(t *testing.T) {
 	contains(t, again.FullText(), "the second is longer", id[1])
 	unknown, _ := requests[6].Result("t3")
 	contains(t, unknown.FullText(), "was not started", "no agent of this conversation")
+	// Another conversation cannot.
+	p.server.Add(script.Say(asks("t4", "go on", `,"resume":"`+id[1]+`"`)), say("well"))
+	p.done("a conversation of its own")
+	contains(t, p.result(9, "t4"), "was not started", "no agent of this conversation")
 	// A person can, too.
 	if o := p.done("-r", id[1], "how often?"); o.stdout != "I was asked twice\n" {
 		t.Errorf("%q", o.stdout)
 	}
-	if n := len(p.request(8).Messages); n != 5 {
+	if n := len(p.request(10).Messages); n != 5 {
 		t.Errorf("the person's request has %d messages", n)
 	}
 }
@@ -291,4 +295,11 @@ func TestAnAgentWhoseProgramWasKilledCanBeGoneOnWith(t *testing.T) {
 	p.done("-c", "what became of it?")
 	told, _ := p.server.Requests()[3].Result("t1")
 	contains(t, told.FullText(), "outcome unknown", "agent session 20")
+}
+
+func TestAnAgentOfAnotherModelIsNotAskedForAnEffortThatItDoesNotKnow(t *testing.T) {
+	p := newProduct(t, script.Say(asks("t1", "look", `,"model":"claude-sonnet-4-6"`)), say("well"))
+	p.server.Route("look", say("I looked"))
+	p.done("--model", "claude-opus-4-8", "--effort", "xhigh", "go")
+	contains(t, p.result(3, "t1"), "I looked")
 }
