@@ -85,12 +85,8 @@ func (p *program) ownSkills() (dirs []string) {
 	return dirs
 }
 
-// withSkills lets the model load skills, if there are any, and them use Bash.
+// withSkills lets the model load skills, if there are any.
 func (p *program) withSkills(a *agent, box *oneloop.Toolbox, gate func(oneloop.Tool) oneloop.Tool) {
-	if i := slices.IndexFunc(box.Tools, func(t oneloop.Tool) bool { return t.Name == "Bash" }); i >= 0 {
-		bash := box.Tools[i]
-		a.shell = &bash
-	}
 	t, ok := prompt.SkillTool(prompt.SkillOptions{List: p.known(), Load: func(ctx context.Context, k *prompt.Skill, args string, emit func(oneloop.Event)) (string, error) {
 		return p.loaded(ctx, a, k, args, emit)
 	}})

@@ -106,5 +106,10 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		})))
 	}
 	p.agentTool(s, a, box, judge)
+	// What a skill runs goes through Bash, if it is left to the agent.
+	if i := slices.IndexFunc(box.Tools, func(t oneloop.Tool) bool { return t.Name == "Bash" }); i >= 0 {
+		bash := box.Tools[i]
+		a.shell = &bash
+	}
 	return box, p.searching(prof.defs(box)), nil
 }
