@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bounds of definitions of agents.
@@ -90,6 +92,9 @@ func readAgent(folder AgentFolder, name string) (a Agent, notes []string) {
 	if len(data) > MostAgentBytes {
 		return a, []string{fmt.Sprintf("it is longer than %d KiB and not read", MostAgentBytes>>10)}
 	}
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		return a, []string{"it is no text in UTF-8 and not read"}
+	}
 	fields, body, err := Frontmatter(data)
 	if err != nil {
 		notes = append(notes, strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -97,6 +102,11 @@ func readAgent(folder AgentFolder, name string) (a Agent, notes []string) {
 	a = Agent{
 		Name: fields.Text("name"), Description: hint(fields.Text("description")), Tools: fields.List("tools"), Without: fields.List("disallowedTools"),
 		Model: fields.Text("model"), Effort: fields.Text("effort"), Body: strings.TrimSpace(string(body)), File: path.Join(folder.Name, name),
+	}
+	var unseen [2]int
+	a.Description, unseen[0] = revealed(a.Description)
+	if a.Body, unseen[1] = revealed(a.Body); unseen[0]+unseen[1] > 0 {
+		notes = append(notes, fmt.Sprintf("it holds %d characters that nobody sees; the model is shown them as escapes", unseen[0]+unseen[1]))
 	}
 	if a.Name == "" {
 		a.Name = strings.TrimSuffix(name, ".md")

@@ -51,13 +51,15 @@ func TestWhatIsNotFollowedInADefinitionIsSaid(t *testing.T) {
 	list, notes := prompt.Agents(folder("agents", map[string]string{
 		"a.md":    "---\nname: a\nisolation: worktree\npermissionMode: plan\nmaxTurns: many\ndescription: " + strings.Repeat("word ", 100) + "\n---\n",
 		"b.md":    "---\nname: b/../c\n---\n",
+		"c.md":    "---\nname: c\ndescription: look\u200b\n---\nYou \u2062look.",
+		"d.md":    "You \xff look.",
 		"long.md": strings.Repeat("x", prompt.MostAgentBytes+1),
 	}))
-	if len(list) != 1 || list[0].MaxTurns != 0 || len(list[0].Description) > 310 {
+	if len(list) != 2 || list[0].MaxTurns != 0 || len(list[0].Description) > 310 || strings.ContainsAny(list[1].Description+list[1].Body, "\u200b\u2062") {
 		t.Errorf("%+v", list)
 	}
 	all := strings.Join(notes, "\n")
-	for _, want := range []string{"agents/a.md: these fields are not followed: permissionMode, isolation", `maxTurns is no number of turns: "many"`, `"b/../c" is no name`, "agents/long.md: it is longer than 64 KiB"} {
+	for _, want := range []string{"agents/a.md: these fields are not followed: permissionMode, isolation", `maxTurns is no number of turns: "many"`, `"b/../c" is no name`, "agents/c.md: it holds 2 characters that nobody sees", "agents/d.md: it is no text in UTF-8", "agents/long.md: it is longer than 64 KiB"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not said in\n%s", want, all)
 		}

@@ -518,10 +518,10 @@ func maxTokens(m catalog.Model, prof profile) int {
 // system is the system prompt, fixed for the session.
 func (p *program) system(prof profile, own string) []oneloop.Block {
 	text := prof.system
-	if own != "" {
+	switch {
+	case own != "": // also beside the flag, which is for the run's own agent
 		text = own
-	}
-	if slices.Contains(p.opts.flags, "--system-prompt") { // an empty one is none
+	case slices.Contains(p.opts.flags, "--system-prompt"): // an empty one is none
 		text = p.opts.system
 	}
 	if p.opts.appendSystem != "" {

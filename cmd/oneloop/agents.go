@@ -130,7 +130,7 @@ func (p *program) asBefore(s *spec, a *agent) {
 		if k.Model = modelCalled(k.Model); p.opts.model != "" {
 			k.Model = ""
 		}
-		if s.kind = k; k.Body != "" {
+		if s.kind = k; k.Body != "" && !slices.Contains(p.opts.flags, "--system-prompt") {
 			s.system = p.kindSystem(k, s.dir)
 		}
 		return

@@ -242,7 +242,10 @@ func TestADefinitionLimitsTheTurnsOfItsAgents(t *testing.T) {
 		return script.Say(script.Text("not yet"), shell(fmt.Sprint("c", r.N), fmt.Sprint("echo ", r.N)))
 	}})
 	p.define("short", "---\nmaxTurns: 3\ntools: Bash, Read\n---\nYou are short.\n")
-	p.done("--permission-mode", "bypassPermissions", "go")
+	p.done("--permission-mode", "bypassPermissions", "--system-prompt", "You are long.", "go")
+	if main, child := p.request(1).SystemText(), p.request(2).SystemText(); main != "You are long." || !strings.HasPrefix(child, "You are short.") {
+		t.Errorf("the prompts are %q and %q", main, child)
+	}
 	if n := len(p.server.Requests()); n != 5 {
 		t.Errorf("%d requests", n)
 	}
