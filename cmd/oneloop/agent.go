@@ -350,7 +350,10 @@ func (p *program) first(a *agent) (tool.AttachFunc, error) {
 		link, err := a.private()
 		return team.NewBroker(team.Options{Root: a.dir, Dirs: p.settings.Dirs, Link: link, Run: p.child(a), Exit: exitCode}), err
 	})
-	a.broker = broker
+	a.broker = func() (*team.Broker, error) {
+		b, _ := broker() // what went wrong is for commands, which say it; agents need no link
+		return b, nil
+	}
 	var said, refused, shown sync.Once
 	return func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (func(), error) {
 		b, err := broker()
