@@ -17,12 +17,12 @@ help:
 # Nearly all of the program is mapped at its start, so its size is its memory.
 # Without HTTP/2: requests of one agent follow each other, and every API speaks
 # HTTP/1.1. Functions begin at each 16th byte, not each 32nd.
-# What runs once, or seldom, is compiled without inlining: a twentieth less of
-# both, and no turn is slower for it.
-SELDOM = oneloop/cmd/... oneloop/looptest/... oneloop/policy/... oneloop/trace oneloop/workspace/confine \
-	oneloop/internal/config oneloop/internal/guard oneloop/internal/text oneloop/internal/tui oneloop/internal/webpage \
-	mvdan.cc/sh/... regexp/... image/... encoding/asn1 crypto/tls/... crypto/x509/...
-SHIPPED = -trimpath -tags nethttpomithttp2 -ldflags '-s -w -funcalign=16' $(SELDOM:%=-gcflags=%=-l)
+# Functions are inlined only where every piece of a reply goes through; elsewhere
+# no turn is slower without, and file and memory are a twentieth less.
+SMALL = oneloop/cmd/... oneloop/looptest/... oneloop/policy/... oneloop/prompt oneloop/session oneloop/team oneloop/tool oneloop/trace \
+	oneloop/workspace/... oneloop/internal/config oneloop/internal/guard oneloop/internal/text oneloop/internal/tui oneloop/internal/webpage \
+	mvdan.cc/sh/... crypto/... encoding/asn1 fmt image/... math/big net regexp/...
+SHIPPED = -trimpath -tags nethttpomithttp2 -ldflags '-s -w -funcalign=16' $(SMALL:%=-gcflags=%=-l)
 BIN ?= bin/oneloop
 
 # A linker writes through a mapping, which leaves the file in memory in single

@@ -25,7 +25,7 @@ func (m *Model) send(ctx context.Context, body oneloop.Parts, emit func(oneloop.
 	if err != nil {
 		return nil, fmt.Errorf("anthropic: make request: %w", err)
 	}
-	req.Header = m.header.Clone()
+	req.Header = m.header // a transport does not change it
 	wire.SetBody(req, body)
 	emit(oneloop.RequestSent{Method: req.Method, URL: m.shown, Header: m.masked, Body: body})
 	resp, err := m.client.Do(req)
