@@ -35,7 +35,7 @@ type Agent struct {
 
 // unfollowed are fields of other programs that change what an agent may do, or
 // where: who wrote them counts on it.
-var unfollowed = []string{"permissionMode", "mcpServers", "hooks", "skills", "memory", "background", "isolation"}
+var unfollowed = []string{"allowed-tools", "permissionMode", "mcpServers", "hooks", "skills", "memory", "background", "isolation"}
 
 // AgentFolder is a folder with definitions of agents, one in each file NAME.md.
 type AgentFolder struct {
@@ -77,14 +77,15 @@ func Agents(folders ...AgentFolder) (list []Agent, notes []string) {
 
 // readAgent reads a definition; one without a name is none.
 func readAgent(folder AgentFolder, name string) (a Agent, notes []string) {
+	// Looked at before it is opened: opening a pipe waits for its writer.
+	if info, err := fs.Stat(folder.FS, name); err == nil && !info.Mode().IsRegular() {
+		return a, []string{"it is no ordinary file"}
+	}
 	f, err := folder.FS.Open(name)
 	if err != nil {
 		return a, []string{err.Error()}
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return a, []string{"it is no ordinary file"}
-	}
 	data, err := io.ReadAll(io.LimitReader(f, MostAgentBytes+1))
 	if err != nil {
 		return a, []string{err.Error()}
@@ -98,6 +99,9 @@ func readAgent(folder AgentFolder, name string) (a Agent, notes []string) {
 	fields, body, err := Frontmatter(data)
 	if err != nil {
 		notes = append(notes, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	if err != nil && toolsUnread(data, fields) {
+		return a, append(notes, "it is left out: which tools it is to have cannot be read")
 	}
 	a = Agent{
 		Name: fields.Text("name"), Description: hint(fields.Text("description")), Tools: fields.List("tools"), Without: fields.List("disallowedTools"),
@@ -116,6 +120,14 @@ func readAgent(folder AgentFolder, name string) (a Agent, notes []string) {
 	}
 	if _, given := fields["tools"]; given && a.Tools == nil {
 		a.Tools = []string{} // none at all, and not all of them
+	}
+	for _, item := range slices.Concat(a.Tools, a.Without) {
+		if strings.Contains(item, "(") {
+			notes = append(notes, fmt.Sprintf("%s is no tool, so it is neither given nor taken: what a tool may do is for the permissions", item))
+		}
+	}
+	if slices.Contains(a.Tools, "*") {
+		a.Tools = nil
 	}
 	if a.Model == "inherit" {
 		a.Model = ""
@@ -136,6 +148,20 @@ func readAgent(folder AgentFolder, name string) (a Agent, notes []string) {
 		notes = append(notes, "these fields are not followed: "+strings.Join(left, ", "))
 	}
 	return a, notes
+}
+
+// toolsUnread reports whether a file says which tools its agent has and that is
+// none of the fields that could be read: it is not to have all of them instead.
+func toolsUnread(file []byte, fields Fields) bool {
+	for _, name := range []string{"tools", "disallowedTools"} {
+		if _, read := fields[name]; !read && bytes.Contains(file, []byte("\n"+name+":")) {
+			return true
+		}
+		if strings.ContainsAny(strings.Join(fields.List(name), ""), `[]{}"'`) { // taken as plain text
+			return true
+		}
+	}
+	return false
 }
 
 // hint is a description as the model is shown it: one line, not too long.

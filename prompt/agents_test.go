@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -63,5 +64,39 @@ func TestWhatIsNotFollowedInADefinitionIsSaid(t *testing.T) {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not said in\n%s", want, all)
 		}
+	}
+}
+
+func TestADefinitionWhoseToolsCannotBeReadIsNoAgentWithAll(t *testing.T) {
+	for _, text := range []string{"---\ntools:\n  - Read\n bad\n---\n", "---\ntools: Read\nnever closed\n", "---\ndisallowedTools: [Bash, Write\n---\n"} {
+		list, notes := prompt.Agents(folder("agents", map[string]string{"a.md": text}))
+		if len(list) > 0 || !strings.Contains(strings.Join(notes, "\n"), "agents/a.md: it is left out: which tools") {
+			t.Errorf("%q: %+v %q", text, list, notes)
+		}
+	}
+	list, notes := prompt.Agents(folder("agents", map[string]string{"a.md": "---\ntools: Read, Bash(git diff:*)\nallowed-tools: Read\n---\n", "b.md": "---\ntools: \"*\"\n---\n"}))
+	all := strings.Join(notes, "\n")
+	if len(list) != 2 || list[1].Tools != nil || len(notes) != 2 || !strings.Contains(all, "Bash(git diff:*) is no tool") || !strings.Contains(all, "not followed: allowed-tools") {
+		t.Errorf("%+v %q", list, notes)
+	}
+}
+
+// guarded are files of which some are never to be opened.
+type guarded struct {
+	fstest.MapFS
+	t *testing.T
+}
+
+func (g guarded) Open(name string) (fs.File, error) {
+	if f := g.MapFS[name]; f != nil && f.Mode.Type() == fs.ModeNamedPipe {
+		g.t.Errorf("%s is opened", name) // which waits for ever
+	}
+	return g.MapFS.Open(name)
+}
+
+func TestAPipeThatIsCalledLikeADefinitionIsNotWaitedFor(t *testing.T) {
+	list, notes := prompt.Agents(prompt.AgentFolder{Name: "agents", FS: guarded{fstest.MapFS{"p.md": {Mode: fs.ModeNamedPipe}, "a.md": {Data: []byte("words")}}, t}})
+	if len(list) != 1 || len(notes) != 1 || notes[0] != "agents/p.md: it is no ordinary file" {
+		t.Errorf("%+v %q", list, notes)
 	}
 }

@@ -52,14 +52,17 @@ func (p *program) defined() []prompt.Agent {
 	p.definitions.read.Do(func() {
 		var folders []prompt.AgentFolder
 		if t := p.settings.Trusted; t != nil {
+			// As a root: no link leads out of it, that of a folder neither.
+			root, err := os.OpenRoot(t.Dir)
+			if err == nil {
+				defer root.Close()
+			}
 			for _, name := range []string{".oneloop/agents", ".claude/agents"} {
-				if !t.Has(name) {
+				if err != nil || !t.Has(name) {
 					continue
 				}
-				// As a root: a link in it does not lead out.
-				if root, err := os.OpenRoot(filepath.Join(t.Dir, name)); err == nil {
-					defer root.Close()
-					folders = append(folders, prompt.AgentFolder{FS: root.FS(), Name: name})
+				if dir, err := fs.Sub(root.FS(), name); err == nil {
+					folders = append(folders, prompt.AgentFolder{FS: dir, Name: name})
 				}
 			}
 		}

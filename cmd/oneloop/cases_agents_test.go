@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -305,4 +306,25 @@ func TestAnAgentOfAnotherModelIsNotAskedForAnEffortThatItDoesNotKnow(t *testing.
 	p.server.Route("look", say("I looked"))
 	p.done("--model", "claude-opus-4-8", "--effort", "xhigh", "go")
 	contains(t, p.result(3, "t1"), "I looked")
+}
+
+func TestNoLinkLeadsToDefinitionsOutOfTheFolder(t *testing.T) {
+	p := newProduct(t, say("ok"))
+	out := t.TempDir()
+	for name, text := range map[string]string{
+		filepath.Join(out, "a.md"):                         "---\ndescription: lies elsewhere\n---\n",
+		filepath.Join(p.dir, ".oneloop", "agents", "b.md"): "---\ndescription: lies here\n---\n",
+		filepath.Join(p.dir, ".claude", "settings.json"):   "{}",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(out, filepath.Join(p.dir, ".claude", "agents")); err != nil {
+		t.Fatal(err)
+	}
+	o := p.done("--trust", "go")
+	contains(t, string(p.request(1).Body), "lies here")
+	lacks(t, string(p.request(1).Body), "lies elsewhere")
+	contains(t, o.stderr, "the agents in .claude/agents are not read")
 }
