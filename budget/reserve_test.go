@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"oneloop"
 	"oneloop/budget"
@@ -196,9 +198,116 @@ func TestWhatEarlierRunsUsedCounts(t *testing.T) {
 	if got := l.Totals(); got.Cost > 0.13 || got.Requests != 1 {
 		t.Errorf("the totals of this run are %+v", got)
 	}
+	l = budget.New(budget.Limits{Tokens: 100})
+	l.Began(budget.Totals{Requests: 1, Usage: used(90, 10)})
+	if err := begin(l); err == nil || what(t, err) != "tokens" {
+		t.Errorf("all tokens were used before: %v", err)
+	}
+	l = budget.New(budget.Limits{Tokens: 100})
+	l.Began(budget.Totals{Requests: 1})
+	if err := begin(l); err == nil || !strings.Contains(err.Error(), "unknown") {
+		t.Errorf("how many tokens were used before is not known: %v", err)
+	}
 	l = budget.New(budget.Limits{Cost: 1})
 	l.Began(budget.Totals{Requests: 1, Known: false})
 	if err := begin(l); err == nil || !strings.Contains(err.Error(), "unknown") {
 		t.Errorf("what was used before is not known: %v", err)
 	}
+}
+
+// reserve is Reserve where something is left.
+func reserve(t *testing.T, l *budget.Ledger, parts int) *budget.Ledger {
+	t.Helper()
+	c, err := l.Reserve(budget.Limits{}, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestWhatOneRequestUsesTooMuchIsTakenFromTheNewestShare(t *testing.T) {
+	root := budget.New(budget.Limits{Tokens: 900})
+	older, newer := reserve(t, root, 3), reserve(t, root, 2)
+	root.Charge(sonnet, used(400, 0))
+	if older.Held(budget.Tokens) != 300 || newer.Held(budget.Tokens) != 200 {
+		t.Errorf("%v and %v are set aside", older.Held(budget.Tokens), newer.Held(budget.Tokens))
+	}
+}
+
+// The longest reply used 400 of 1100 tokens. Beside the request of an agent with
+// a small share, of which as much is expected, another fits; a third waits.
+func TestRequestsOfAgentsWithSharesDoNotOvershootALimitTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := budget.New(budget.Limits{Tokens: 1100})
+		root.Charge(sonnet, used(400, 0))
+		sharing := reserve(t, root, 9) // 77
+		var ends []func()
+		for i, l := range []*budget.Ledger{sharing, root.Child(budget.Limits{})} {
+			waiting, cancel := context.WithTimeout(t.Context(), time.Minute) // which is over as soon as it waits
+			defer cancel()
+			end, err := l.Begin(waiting)
+			if err != nil {
+				t.Fatalf("request %d: %v", i, err)
+			}
+			ends = append(ends, end)
+		}
+		began, done := false, make(chan struct{})
+		go func() {
+			defer close(done)
+			end, err := root.Child(budget.Limits{}).Begin(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			began = true
+			end()
+		}()
+		synctest.Wait()
+		if began {
+			t.Error("a third request begins though the two under way may use all")
+		}
+		ends[0]()
+		ends[1]()
+		<-done
+	})
+}
+
+func TestWhoWaitsForASharedAmountGoesOnWhenItIsReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		root := budget.New(budget.Limits{Tokens: 1000})
+		root.Charge(sonnet, used(100, 0))
+		aside := reserve(t, root, 1)
+		if err := begin(root); err == nil {
+			t.Error("all of it is set aside")
+		}
+		aside.Return()
+		aside = reserve(t, root, 2) // 450
+		end, err := root.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		root.Charge(sonnet, used(400, 0)) // what is under way may use as much again
+		began, done := false, make(chan struct{})
+		go func() {
+			defer close(done)
+			end, err := root.Child(budget.Limits{}).Begin(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			began = true
+			end()
+		}()
+		synctest.Wait()
+		if began {
+			t.Error("it did not wait")
+		}
+		aside.Return()
+		synctest.Wait()
+		if !began {
+			t.Error("it waits on")
+		}
+		end()
+		<-done
+	})
 }
