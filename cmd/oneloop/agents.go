@@ -314,6 +314,8 @@ func (p *program) earlierChild(first *agent, id string) (l session.Listed, err e
 		return l, fmt.Errorf("no agent of this conversation has the session %q; start a new one", id)
 	case err == nil && l.Err != nil:
 		return l, unread(l)
+	case err == nil && session.InUse(l.Path):
+		return l, fmt.Errorf("the agent of the session %s is at work. Wait for its answer before you go on with it", id)
 	}
 	if _, bad := os.Stat(l.Dir); err == nil && errors.Is(bad, fs.ErrNotExist) {
 		return l, fmt.Errorf("its folder %s is gone; start a new one", l.Dir)

@@ -328,3 +328,19 @@ func TestNoLinkLeadsToDefinitionsOutOfTheFolder(t *testing.T) {
 	lacks(t, string(p.request(1).Body), "lies elsewhere")
 	contains(t, o.stderr, "the agents in .claude/agents are not read")
 }
+
+func TestAnAgentThatIsAtWorkIsNotGoneOnWith(t *testing.T) {
+	p := newProduct(t, script.Say(asks("t1", "work", `,"subagent_type":"lead"`)), script.Reply{React: func(r script.Request) script.Reply {
+		told, _ := r.Result("t1")
+		id := agentSession.FindStringSubmatch(told.FullText())[1]
+		return script.Say(asks("t2", id, `,"resume":"`+id+`"`))
+	}}, say("well"))
+	p.define("lead", "---\ntools: Agent\n---\n")
+	p.server.Route("work", say("I worked"), script.Reply{React: func(r script.Request) script.Reply {
+		return script.Say(asks("t3", "more", `,"resume":"`+r.Last().Text()+`"`)) // with itself
+	}}, say("I did not"))
+	p.done("go")
+	told := p.result(5, "t3")
+	contains(t, told, "was not started", "is at work. Wait for its answer")
+	lacks(t, told, "--fork")
+}
