@@ -84,6 +84,14 @@ func stopsAttacks(t *testing.T, backend string) {
 				t.Fatal(err)
 			}
 			exit, err := p.Wait()
+			if a.id == "P09" && backend == workspace.BackendLL && os.Geteuid() == 0 {
+				// The kernel bars no processes of root, and who counts them may come
+				// too late where all processors are busy: that it comes is asked for.
+				if len(exit.Notes) == 0 || !strings.Contains(exit.Notes[0], "processes and threads, the limit is 400") {
+					t.Errorf("%s: nobody ended it (%+v, %v)", a.title, exit, err)
+				}
+				return
+			}
 			if f.escaped(a) {
 				text, _ := os.ReadFile(out.Name())
 				t.Errorf("%s: it escaped (%+v, %v), and printed:\n%.3000s", a.title, exit, err, text)
