@@ -70,7 +70,7 @@ func TestSandboxCountsTemporaryFilesAndSharedMemoryAsFiles(t *testing.T) {
 			"head -c 8M /dev/zero | tee /tmp/part | tee /dev/shm/part > part",
 			"exec 3> /dev/shm/open; rm /dev/shm/open; head -c 24M /dev/zero >&3",
 		} {
-			out, exit := bash(t, w, 30*time.Second, command+"; sleep 5; echo through")
+			out, exit := bash(t, w, 30*time.Second, command+" && sleep 5 && echo through")
 			if exit.Code == 0 || strings.Contains(out, "through") || !strings.Contains(strings.Join(exit.Notes, "\n"), "the limit is 16 MiB") {
 				t.Errorf("%s: %+v %s", command, exit, out)
 			}
