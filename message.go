@@ -120,16 +120,28 @@ type Repair struct {
 type Block interface {
 	// RawJSON is the provider's exact JSON, nil for blocks of ours.
 	RawJSON() json.RawMessage
-	block()
+	// RawAPI is the API whose JSON that is; empty for the form of the
+	// Anthropic Messages API.
+	RawAPI() string
+	setWire(Wire)
 }
 
 // Wire is embedded by every block. Raw is the provider's exact JSON and is
 // replayed verbatim to the same API; whoever changes another field of a block
 // clears it.
-type Wire struct{ Raw json.RawMessage }
+//
+// API is empty when Raw is a block in the form of the Anthropic Messages API,
+// the form that sessions and traces keep. For a reply of another API it is the
+// API of the message's [Origin], and Raw what of the reply stands for this
+// block: an item, a part, some fields.
+type Wire struct {
+	Raw json.RawMessage
+	API string
+}
 
 func (w *Wire) RawJSON() json.RawMessage { return w.Raw }
-func (w *Wire) block()                   {}
+func (w *Wire) RawAPI() string           { return w.API }
+func (w *Wire) setWire(other Wire)       { *w = other }
 
 // Text is what somebody said.
 type Text struct {

@@ -8,17 +8,19 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// AppendBlock appends b as JSON: its own bytes when it came from an API, else
-// the form the Anthropic Messages API takes, which is also the form sessions
-// and traces keep. The same block always gives the same bytes.
+// AppendBlock appends b as JSON in the form the Anthropic Messages API takes,
+// which is also the form sessions and traces keep: in its own bytes when it came
+// in that form. Of a block of another API's that has no such form, an [Opaque],
+// its type is all that is given. The same block always gives the same bytes.
 func AppendBlock(dst []byte, b Block) ([]byte, error) {
-	if raw := b.RawJSON(); raw != nil {
+	if raw := b.RawJSON(); raw != nil && b.RawAPI() == "" {
 		return append(dst, raw...), nil
 	}
 	switch b := b.(type) {
@@ -50,6 +52,12 @@ func AppendBlock(dst []byte, b Block) ([]byte, error) {
 		dst = append(dst, b.Input...)
 	case *ToolResult:
 		return appendResult(dst, b)
+	case *Opaque:
+		if b.Raw == nil {
+			return dst, fmt.Errorf("block of type %q has no JSON of its own", b.Type)
+		}
+		dst = append(dst, `{"type":`...)
+		dst = appendString(dst, b.Type)
 	default:
 		return dst, fmt.Errorf("block of type %T has no JSON of its own", b)
 	}
@@ -79,7 +87,7 @@ func soleText(blocks []Block) (string, bool) {
 		return "", false
 	}
 	t, ok := blocks[0].(*Text)
-	if !ok || t.Raw != nil {
+	if !ok || t.Raw != nil && t.API == "" {
 		return "", false
 	}
 	return t.Text, true
@@ -261,7 +269,7 @@ func brokenCalls(m *Message) []brokenCall {
 	return all
 }
 
-// messageFields are the fields of a message beside what goes on the wire.
+// messageFields are the fields of a message beside its content.
 type messageFields struct {
 	Stop   StopReason `json:"stop_reason,omitempty"`
 	Origin Origin     `json:"origin,omitzero"`
@@ -272,10 +280,12 @@ type messageFields struct {
 	Broken []brokenCall `json:"broken,omitempty"`
 }
 
-// AppendJSON appends m as one JSON object: role and content as they go on the
-// wire, and our own fields beside them. The bytes of blocks that came from an
-// API are kept, also insignificant white space; [Message.MarshalJSON] gives
-// the same to encoding/json, which compacts it.
+// AppendJSON appends m as one JSON object: role and content as the Anthropic
+// Messages API has them, and our own fields beside them. A reply of another API
+// has its own bytes in the field "wire", for each block what stands for it, or
+// null. The bytes of blocks that came from an API are kept, also insignificant
+// white space; [Message.MarshalJSON] gives the same to encoding/json, which
+// compacts it.
 func (m *Message) AppendJSON(dst []byte) ([]byte, error) {
 	parts, err := m.Parts()
 	for _, p := range parts {
@@ -294,6 +304,12 @@ func (m *Message) Parts() (Parts, error) {
 			parts = append(parts, []byte{','})
 		}
 		raw := []byte(b.RawJSON())
+		if api := b.RawAPI(); api != "" {
+			if api != m.Origin.API {
+				return nil, fmt.Errorf("encode %s message: block %d has the JSON of %q, and the message is of %q", m.Role, i, api, m.Origin.API)
+			}
+			raw = nil
+		}
 		if raw == nil {
 			var err error
 			if raw, err = AppendBlock(nil, b); err != nil {
@@ -309,6 +325,7 @@ func (m *Message) Parts() (Parts, error) {
 	if !m.Meta.empty() {
 		own.Meta = &m.Meta
 	}
+	parts = m.wire(parts)
 	var b bytes.Buffer
 	b.WriteByte(']')
 	enc := json.NewEncoder(&b)
@@ -323,12 +340,49 @@ func (m *Message) Parts() (Parts, error) {
 	return append(parts, tail), nil
 }
 
+// wire appends the field with the JSON of another API, if there is any.
+func (m *Message) wire(parts Parts) Parts {
+	if !slices.ContainsFunc(m.Blocks, func(b Block) bool { return b.RawAPI() != "" }) {
+		return parts
+	}
+	open := `],"wire":[`
+	for _, b := range m.Blocks {
+		raw := []byte("null")
+		if b.RawAPI() != "" && b.RawJSON() != nil {
+			raw = b.RawJSON()
+		}
+		parts = append(parts, []byte(open), raw)
+		open = ","
+	}
+	return parts
+}
+
+// unwire gives the blocks the JSON of the API that they came from.
+func unwire(blocks []Block, list json.RawMessage, api string) error {
+	var raws []json.RawMessage
+	if list = bytes.TrimSpace(list); list[0] == '[' {
+		raws = slices.Collect(elements(list))
+	}
+	if len(raws) != len(blocks) || api == "" {
+		return fmt.Errorf("it has %d blocks and the JSON of %d in the form of %q", len(blocks), len(raws), api)
+	}
+	for i, raw := range raws {
+		if string(raw) != "null" {
+			blocks[i].setWire(Wire{Raw: raw, API: api})
+		} else {
+			blocks[i].setWire(Wire{})
+		}
+	}
+	return nil
+}
+
 func (m *Message) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil) }
 
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var j struct {
 		Role    Role            `json:"role"`
 		Content json.RawMessage `json:"content"`
+		Wire    json.RawMessage `json:"wire"`
 		messageFields
 	}
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -337,6 +391,11 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	blocks, err := decodeContent(j.Content)
 	if err != nil {
 		return fmt.Errorf("read %s message: %w", j.Role, err)
+	}
+	if j.Wire != nil {
+		if err := unwire(blocks, j.Wire, j.Origin.API); err != nil {
+			return fmt.Errorf("read %s message: %w", j.Role, err)
+		}
 	}
 	*m = Message{Role: j.Role, Blocks: blocks, Stop: j.Stop, Origin: j.Origin, Usage: j.Usage, ID: j.ID}
 	if j.Meta != nil {

@@ -3,6 +3,7 @@ package oneloop_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -263,6 +264,72 @@ func TestATextIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 		got, err := oneloop.AppendBlock(nil, &oneloop.Text{Text: s})
 		if err != nil || string(got) != want {
 			t.Errorf("%q is written as %s, %v; want %s", s, got, err, want)
+		}
+	}
+}
+
+// foreign is a reply as an adapter of another API makes it.
+func foreign() *oneloop.Message {
+	wire := func(raw string) oneloop.Wire { return oneloop.Wire{Raw: json.RawMessage(raw), API: "else"} }
+	return &oneloop.Message{
+		Role: oneloop.Assistant, Stop: oneloop.StopToolUse, Origin: oneloop.Origin{API: "else", Model: "m"},
+		Blocks: []oneloop.Block{
+			&oneloop.Thinking{Wire: wire(`{ "reasoning" : "a<b" }`), Text: "a<b"},
+			&oneloop.Text{Wire: wire(`"x\u00e9"`), Text: "xé"},
+			&oneloop.Text{Text: "without"},
+			&oneloop.Opaque{Wire: wire(`[{"z":1.0,"a":18446744073709551616}]`), Type: "details"},
+			&oneloop.ToolUse{Wire: wire(`{"function":{"arguments":"{\"n\": 1}"}}`), ID: "functions.f:0", Name: "f", Input: json.RawMessage(`{"n": 1}`), Broken: "why"},
+		},
+	}
+}
+
+func TestAReplyOfAnotherAPIKeepsItsBytesBesideAFormThatAllCanRead(t *testing.T) {
+	m := foreign()
+	line, err := m.AppendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := `"content":[{"type":"thinking","thinking":"a<b","signature":""},{"type":"text","text":"xé"},{"type":"text","text":"without"},` +
+		`{"type":"details"},{"type":"tool_use","id":"functions.f:0","name":"f","input":{"n": 1}}]`
+	if !bytes.Contains(line, []byte(content)) {
+		t.Errorf("the content is not in the common form:\n%s", line)
+	}
+	var back oneloop.Message
+	if err := json.Unmarshal(line, &back); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range back.Blocks {
+		want := m.Blocks[i]
+		if string(b.RawJSON()) != string(want.RawJSON()) || b.RawAPI() != want.RawAPI() || fmt.Sprintf("%T", b) != fmt.Sprintf("%T", want) {
+			t.Errorf("block %d is %T %s of %q, was %T %s of %q", i, b, b.RawJSON(), b.RawAPI(), want, want.RawJSON(), want.RawAPI())
+		}
+	}
+	call := back.ToolUses()[0]
+	if back.Text() != "xéwithout" || call.Broken != "why" || string(call.Input) != `{"n": 1}` {
+		t.Errorf("read back as %q, %+v", back.Text(), call)
+	}
+	again, err := back.AppendJSON(nil)
+	if err != nil || !bytes.Equal(line, again) {
+		t.Errorf("written again (%v):\n%s\nwas\n%s", err, again, line)
+	}
+}
+
+func TestJSONOfAnotherAPIThatCannotBeReadBackIsRefused(t *testing.T) {
+	m := foreign()
+	m.Origin.API = "third"
+	if _, err := m.AppendJSON(nil); err == nil || !strings.Contains(err.Error(), "block 0") {
+		t.Errorf("a block of one API in a message of another: %v", err)
+	}
+	for _, line := range []string{
+		`{"role":"assistant","content":[{"type":"text","text":"a"}],"wire":[],"origin":{"api":"x"}}`,
+		`{"role":"assistant","content":[{"type":"text","text":"a"}],"wire":[1,2],"origin":{"api":"x"}}`,
+		`{"role":"assistant","content":[{"type":"text","text":"a"}],"wire":["a"]}`,
+		`{"role":"assistant","content":[{"type":"text","text":"a"}],"wire":"a","origin":{"api":"x"}}`,
+		`{"role":"assistant","content":[],"wire":["a"],"origin":{"api":"x"}}`,
+	} {
+		var back oneloop.Message
+		if err := json.Unmarshal([]byte(line), &back); err == nil {
+			t.Errorf("%s is read as %+v", line, back)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func soundBlock(b oneloop.Block) error {
 			return fmt.Errorf("a %s is not as it has to be", b.Type)
 		}
 	}
-	if err == nil && fields != "" {
+	if err == nil && fields != "" && b.RawAPI() == "" {
 		err = fields.fields(b.RawJSON())
 	}
 	return err
