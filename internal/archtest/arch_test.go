@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"internal/mask":     {},
 	"internal/sse":      {},
 	"internal/rawjson":  {},
-	"internal/wire":     {".", "internal/unseen"},
+	"internal/wire":     {".", "internal/rawjson", "internal/sse", "internal/unseen"},
 	"internal/text":     {"internal/unseen"},
 	"internal/webpage":  {"internal/text", "internal/unseen"},
 	"internal/system":   {},

@@ -73,18 +73,11 @@ type Model struct {
 	name         string
 	known        catalog.Model
 	isKnown      bool
-	url          *url.URL
-	shown        string // url without secrets
-	header       http.Header
-	masked       http.Header // header as it may be shown
-	secrets      []string
-	client       *http.Client
+	caller       *wire.Caller
 	streamEvents bool
-	maxEvent     int
 
 	effortNotice sync.Once
-	mu           sync.Mutex
-	idle         []*encoder // of past conversations, the last used at the end
+	idle         wire.Idle[*encoder]
 }
 
 var _ oneloop.Model = (*Model)(nil)
@@ -103,26 +96,16 @@ func New(c Config) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
-	m := &Model{
-		name: c.Model, url: u, shown: wire.SafeURL(u),
-		client: wire.Client(c.Client), streamEvents: c.StreamEvents, maxEvent: c.MaxEvent,
-	}
-	if m.maxEvent <= 0 {
-		m.maxEvent = 64 << 20
-	}
+	m := &Model{name: c.Model, streamEvents: c.StreamEvents}
 	m.known, m.isKnown = catalog.Find(c.Model)
-	if m.header, err = header(c, u); err != nil {
+	h, err := header(c, u)
+	if err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
 	}
-	m.masked = wire.MaskHeader(m.header)
-	m.secrets = []string{strings.TrimSpace(c.Key), strings.TrimSpace(c.Token)}
-	for name, values := range m.header {
-		for _, v := range values {
-			if wire.Secret(name) {
-				m.secrets = append(m.secrets, strings.TrimPrefix(v, "Bearer "))
-			}
-		}
-	}
+	m.caller = wire.NewCaller(wire.Caller{
+		API: API, URL: u, Header: h, Client: c.Client, MaxEvent: c.MaxEvent, Read: fillError,
+		Secrets: []string{strings.TrimSpace(c.Key), strings.TrimSpace(c.Token)},
+	})
 	return m, nil
 }
 
@@ -174,53 +157,23 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	enc := m.take(req.Messages)
-	defer m.give(enc)
+	enc := m.idle.Take(req.Messages, func() *encoder { return &encoder{model: m.name} })
+	defer m.idle.Give(enc)
 	body, err := m.encode(enc, req, emit)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	resp, err := m.send(ctx, body, emit)
+	msg, err := m.caller.Ask(ctx, body, emit, func(a *wire.Answer) wire.Reply {
+		return m.reply(a, enc.ids, req.Tools)
+	})
 	if err != nil {
 		locate(err, req.Messages, m.name)
-		return nil, err
 	}
-	defer resp.Body.Close()
-	r := &reply{emit: emit, model: m.name, taken: enc.ids, tools: req.Tools}
-	return m.receive(ctx, cancel, resp, r)
+	return msg, err
 }
 
-// encoders is how many conversations are remembered. One that is not among
-// them is rendered from its beginning.
-const encoders = 4
-
-// take returns the idle encoder that knows most of msgs, or a new one; never
-// one that would have to forget more than half of what it knows. It is the
-// caller's alone until it is given back.
-func (m *Model) take(msgs []*oneloop.Message) *encoder {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	best, most := -1, 0
-	for i, e := range m.idle {
-		if n := e.common(msgs); n > most && 2*n >= len(e.msgs) {
-			best, most = i, n
-		}
-	}
-	if best < 0 {
-		return &encoder{model: m.name}
-	}
-	e := m.idle[best]
-	m.idle = append(m.idle[:best], m.idle[best+1:]...)
-	return e
-}
-
-func (m *Model) give(e *encoder) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.idle) == encoders {
-		m.idle = append(m.idle[:0], m.idle[1:]...)
-	}
-	m.idle = append(m.idle, e)
+// reply is an answer that takes in what comes. taken are the ids of the calls in
+// the conversation.
+func (m *Model) reply(a *wire.Answer, taken map[string]bool, tools []oneloop.ToolDef) *reply {
+	return &reply{Answer: a, model: m.name, asCame: m.streamEvents, calls: wire.Calls{Taken: taken, Tools: tools}}
 }

@@ -20,7 +20,7 @@ import (
 type encoder struct {
 	model string
 	head  head
-	run   run
+	run   wire.Run
 	open  oneloop.Role       // of the last message in run; empty: there is none
 	msgs  []*oneloop.Message // what run was made of
 	at    []place            // of each of msgs
@@ -37,20 +37,12 @@ type place struct {
 	own  int          // encoder.marks before it
 }
 
-// common is the number of messages that the run begins with.
-func (e *encoder) common(msgs []*oneloop.Message) int {
-	n := min(len(e.msgs), len(msgs))
-	for i := range n {
-		if e.msgs[i] != msgs[i] {
-			return i
-		}
-	}
-	return n
-}
+// Messages are those that the run was made of.
+func (e *encoder) Messages() []*oneloop.Message { return e.msgs }
 
 // grow makes the run that of msgs.
 func (e *encoder) grow(msgs []*oneloop.Message) error {
-	n := e.common(msgs)
+	n := wire.Common(e.msgs, msgs)
 	if n < len(e.msgs) {
 		e.cut(n)
 	}
@@ -70,7 +62,7 @@ func (e *encoder) cut(n int) {
 	old := *e
 	*e = encoder{model: old.model, head: old.head, ids: map[string]bool{}}
 	if n > 0 {
-		e.run = old.run.upTo(old.at[n-1].end)
+		e.run = old.run.UpTo(old.at[n-1].end)
 		e.msgs = slices.Clone(old.msgs[:n])
 		e.at = slices.Clone(old.at[:n])
 	}
@@ -98,9 +90,9 @@ func (e *encoder) add(m *oneloop.Message) error {
 			continue
 		}
 		if p.last < 0 {
-			e.run.next()
+			e.run.Next()
 		}
-		to := e.run.tail
+		to := e.run.Tail
 		switch {
 		case e.open == m.Role:
 			to = append(to, ',')
@@ -113,16 +105,16 @@ func (e *encoder) add(m *oneloop.Message) error {
 			to = append(to, `,"content":[`...)
 			e.open = m.Role
 		}
-		e.run.tail = to
-		p.last = e.run.len()
+		e.run.Tail = to
+		p.last = e.run.Len()
 		if err := e.block(b); err != nil {
 			return fmt.Errorf("anthropic: encode block %d of %s message %d: %w", i, m.Role, len(e.msgs), err)
 		}
 		if takesMark(b) {
-			p.mark = e.run.len() - 1
+			p.mark = e.run.Len() - 1
 		}
 	}
-	p.end = e.run.len()
+	p.end = e.run.Len()
 	e.msgs = append(e.msgs, m)
 	e.at = append(e.at, p)
 	return nil
@@ -138,7 +130,7 @@ func (e *encoder) block(b oneloop.Block) error {
 	raw := b.RawJSON()
 	if raw == nil {
 		var err error
-		e.run.tail, err = oneloop.AppendBlock(e.run.tail, b)
+		e.run.Tail, err = oneloop.AppendBlock(e.run.Tail, b)
 		return err
 	}
 	v := rawjson.Parse(raw)
@@ -148,7 +140,7 @@ func (e *encoder) block(b oneloop.Block) error {
 	if hasMark(v) {
 		e.marks++
 	}
-	e.run.share(v)
+	e.run.Share(v)
 	return nil
 }
 
@@ -196,9 +188,9 @@ func (e *encoder) body(params []byte, req *oneloop.Request) (oneloop.Parts, erro
 // messages appends the run with cache marks in it, and with the white space
 // cut off that may not stand at the end of a final assistant message.
 func (e *encoder) messages(parts oneloop.Parts, mark string) oneloop.Parts {
-	end, tail := e.run.len(), []byte(nil)
+	end, tail := e.run.Len(), []byte(nil)
 	if last := e.lastBlock(); e.open == oneloop.Assistant && last >= 0 {
-		if tail = trimmed(rawjson.Value(e.run.from(last))); tail != nil {
+		if tail = trimmed(rawjson.Value(e.run.From(last))); tail != nil {
 			end = last
 		}
 	}
@@ -206,13 +198,13 @@ func (e *encoder) messages(parts oneloop.Parts, mark string) oneloop.Parts {
 	splice := []byte(mark)
 	for _, at := range e.places(mark) {
 		if at < end {
-			parts = append(e.run.parts(parts, from, at), splice)
+			parts = append(e.run.Parts(parts, from, at), splice)
 			from = at
 		} else if tail != nil {
 			tail = append(tail[:len(tail)-1:len(tail)-1], mark+"}"...)
 		}
 	}
-	if parts = e.run.parts(parts, from, end); tail != nil {
+	if parts = e.run.Parts(parts, from, end); tail != nil {
 		parts = append(parts, tail)
 	}
 	return parts
@@ -423,7 +415,7 @@ func (m *Model) encode(e *encoder, req *oneloop.Request, emit func(oneloop.Event
 				emit(oneloop.Notice{Text: fmt.Sprintf("%s is not known to take an effort, so none is asked for", m.name)})
 			})
 		case !slices.Contains(m.known.Efforts, effort):
-			return nil, &oneloop.APIError{Class: oneloop.ErrInvalidRequest, API: API, URL: m.shown, Retry: oneloop.RetryNo,
+			return nil, &oneloop.APIError{Class: oneloop.ErrInvalidRequest, API: API, URL: m.caller.Shown(), Retry: oneloop.RetryNo,
 				Message: fmt.Sprintf("%s takes no effort %q, only %s", m.name, effort, strings.Join(m.known.Efforts, ", "))}
 		default:
 			p = append(p, `,"output_config":{"effort":`...)

@@ -2,9 +2,9 @@ package anthropic
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -13,6 +13,7 @@ import (
 
 	"oneloop"
 	"oneloop/internal/rawjson"
+	"oneloop/internal/wire"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -43,7 +44,7 @@ func FuzzStream(f *testing.F) {
 			t.Fatalf("%v in %s", err, body.Bytes())
 		}
 		for _, c := range whole.msg.ToolUses() {
-			if !goodID(c.ID) || !goodName(c.Name) || !rawjson.Parse(c.Input).IsObject() {
+			if !wire.GoodID(c.ID) || !wire.GoodName(c.Name) || !rawjson.Parse(c.Input).IsObject() {
 				t.Errorf("a call that cannot be sent back: %+v", c)
 			}
 		}
@@ -61,23 +62,18 @@ func decodeFor(t *testing.T, stream []byte, split bool) (out outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp := &http.Response{StatusCode: 200, Header: http.Header{}}
-	n := 0
-	r := &reply{
-		model: "m", clean: m.clean, emit: func(e oneloop.Event) { out.events = append(out.events, e) },
-		fail: func(class error, format string, args ...any) *oneloop.APIError {
-			return m.fail(resp, class, fmt.Sprintf(format, args...))
-		},
-		newID: func() string { n++; return fmt.Sprint("call_", n) },
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var msg *oneloop.Message
+	var body io.Reader = bytes.NewReader(stream)
 	if split {
-		msg, err = m.stream(ctx, cancel, iotest.OneByteReader(bytes.NewReader(stream)), r)
-	} else {
-		msg, err = m.stream(ctx, cancel, bytes.NewReader(stream), r)
+		body = iotest.OneByteReader(body)
 	}
+	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}
+	n := 0
+	emit := func(e oneloop.Event) { out.events = append(out.events, e) }
+	msg, err := m.caller.Take(t.Context(), resp, emit, func(a *wire.Answer) wire.Reply {
+		r := m.reply(a, nil, nil)
+		r.calls.NewID = func() string { n++; return fmt.Sprint("call_", n) }
+		return r
+	})
 	out.msg = msg
 	if err != nil {
 		out.err = err.Error()

@@ -2,10 +2,7 @@ package anthropic
 
 import (
 	"bytes"
-	"crypto/rand"
-	"fmt"
 	"slices"
-	"strings"
 
 	"oneloop"
 	"oneloop/internal/rawjson"
@@ -62,7 +59,7 @@ func (p *part) showText(r *reply, v rawjson.Value) {
 	q, _ := v.Quoted()
 	if s := p.show.Next(q); s != "" {
 		r.shown = true
-		r.emit(oneloop.TextDelta{Text: s})
+		r.Emit(oneloop.TextDelta{Text: s})
 	}
 }
 
@@ -70,13 +67,13 @@ func (p *part) showThinking(r *reply, v rawjson.Value) {
 	q, _ := v.Quoted()
 	if s := p.show.Next(q); s != "" {
 		r.shown = true
-		r.emit(oneloop.ThinkingDelta{Text: s})
+		r.Emit(oneloop.ThinkingDelta{Text: s})
 	}
 }
 
 func (p *part) showInput(r *reply, json string) {
 	r.shown = true
-	r.emit(oneloop.InputDelta{ID: p.stub.Field("id").Text(), Name: p.stub.Field("name").Text(), JSON: json})
+	r.Emit(oneloop.InputDelta{ID: p.stub.Field("id").Text(), Name: p.stub.Field("name").Text(), JSON: json})
 }
 
 // take puts in one delta.
@@ -170,9 +167,9 @@ func (p *part) showRest(r *reply) {
 	switch {
 	case rest == "":
 	case p.kind == "thinking":
-		r.emit(oneloop.ThinkingDelta{Text: rest})
+		r.Emit(oneloop.ThinkingDelta{Text: rest})
 	default:
-		r.emit(oneloop.TextDelta{Text: rest})
+		r.Emit(oneloop.TextDelta{Text: rest})
 	}
 }
 
@@ -203,60 +200,35 @@ func (p *part) finishInput() []byte {
 		p.wrote = string(p.input)
 	case given.IsObject():
 		return nil
-	case given.IsNull() || blank(given.Text()) && given[0] == '"':
+	case given.IsNull() || wire.Blank(given.Text()) && given[0] == '"':
 		return []byte("{}")
 	default:
 		p.wrote = string(given)
 	}
-	p.broken = brokenText(p.wrote)
-	return standIn(p.wrote)
-}
-
-// brokenText tells the model why its call was not run.
-func brokenText(input string) string {
-	why := "it is not valid JSON, perhaps because it was cut off"
-	if v := rawjson.Parse([]byte(input)); v != nil {
-		why = "it is valid JSON but not an object"
-	}
-	return fmt.Sprintf("the input of this call did not arrive as a JSON object: %s. The call was not run. Call again with the whole input as one JSON object. It began: %s",
-		why, wire.Printable([]byte(input), 100))
-}
-
-// replaced tells the model why a call is not run in whose input characters
-// had to be replaced: it would do something else than was asked for. Lost says
-// that it happened on the way here. Empty: the input is as it was written.
-func replaced(input rawjson.Value, lost bool) string {
-	why := "it has half of a surrogate pair in it, which is no character; send it again with the whole character, or without it"
-	if !bytes.Equal(rawjson.Clean(input), input) {
-		if err := oneloop.CheckObject(input); err != nil {
-			why = err.Error()
-		}
-	} else if !lost {
-		return ""
-	}
-	return fmt.Sprintf("the input of this call was refused: %s. The call was not run.", why)
+	p.broken = wire.BrokenInput(p.wrote)
+	return wire.StandIn(p.wrote)
 }
 
 // block is the finished block, repaired where it could not be sent back, nil
 // when it is dropped.
 func (p *part) block(r *reply, m *oneloop.Message) oneloop.Block {
 	for _, d := range p.lost {
-		repair(m, p, "delta", d, "")
+		wire.Repaired(m, p.number, "delta", d, "")
 	}
 	clean := rawjson.Clean(p.raw)
 	if !bytes.Equal(clean, p.raw) {
-		repair(m, p, "unicode", "", "")
+		wire.Repaired(m, p.number, "unicode", "", "")
 	}
 	if p.kind == "tool_use" && p.broken == "" {
-		p.broken = replaced(p.raw.Field("input"), p.pieces.Lost)
+		p.broken = wire.Replaced(p.raw.Field("input"), p.pieces.Lost)
 	}
 	p.raw = clean
 	raw := oneloop.Wire{Raw: []byte(p.raw)}
 	switch p.kind {
 	case "text":
 		text := p.raw.Field("text").Text()
-		if blank(text) {
-			repair(m, p, "blank", text, "")
+		if wire.Blank(text) {
+			wire.Repaired(m, p.number, "blank", text, "")
 			return nil
 		}
 		return &oneloop.Text{Wire: raw, Text: text}
@@ -271,7 +243,7 @@ func (p *part) block(r *reply, m *oneloop.Message) oneloop.Block {
 		}
 	}
 	if p.broken != "" {
-		repair(m, p, "input", shorten(p.wrote), "")
+		wire.Repaired(m, p.number, "input", wire.Shorten(p.wrote), "")
 	}
 	return &oneloop.Opaque{Wire: raw, Type: p.kind}
 }
@@ -280,20 +252,18 @@ func (p *part) block(r *reply, m *oneloop.Message) oneloop.Block {
 func (p *part) call(r *reply, m *oneloop.Message) *oneloop.ToolUse {
 	id, name := p.raw.Field("id").Text(), p.raw.Field("name").Text()
 	var edits []rawjson.Edit
-	if !goodID(id) || r.taken[id] || usedIn(m, id) {
-		fresh := r.freshID()
-		repair(m, p, "id", id, fresh)
+	if fresh := r.calls.ID(id, wire.GoodID); fresh != id {
+		wire.Repaired(m, p.number, "id", id, fresh)
 		id = fresh
 		edits = append(edits, rawjson.Edit{Name: "id", Value: rawjson.AppendString(nil, id)})
 	}
-	if !goodName(name) {
-		good := r.freeName(wireName(name))
-		repair(m, p, "name", name, good)
+	if good := r.calls.Name(name); good != name {
+		wire.Repaired(m, p.number, "name", name, good)
 		name = good
 		edits = append(edits, rawjson.Edit{Name: "name", Value: rawjson.AppendString(nil, name)})
 	}
 	if p.wrote != "" {
-		repair(m, p, "input", shorten(p.wrote), "")
+		wire.Repaired(m, p.number, "input", wire.Shorten(p.wrote), "")
 	}
 	if len(edits) > 0 {
 		p.raw = p.raw.With(edits...)
@@ -302,26 +272,3 @@ func (p *part) call(r *reply, m *oneloop.Message) *oneloop.ToolUse {
 		Wire: oneloop.Wire{Raw: []byte(p.raw)}, ID: id, Name: name, Input: []byte(p.raw.Field("input")), Broken: p.broken,
 	}
 }
-
-func usedIn(m *oneloop.Message, id string) bool {
-	return slices.ContainsFunc(m.Blocks, func(b oneloop.Block) bool {
-		c, ok := b.(*oneloop.ToolUse)
-		return ok && c.ID == id
-	})
-}
-
-// freeName keeps a repaired name from being that of a tool: the model did not
-// call it.
-func (r *reply) freeName(name string) string {
-	free, suffix := name, ""
-	for n := 2; slices.ContainsFunc(r.tools, func(t oneloop.ToolDef) bool { return t.Name == free }); n++ {
-		suffix = fmt.Sprint("_", n)
-		free = name[:min(len(name), maxName-len(suffix))] + suffix
-	}
-	return free
-}
-
-func randomID() string { return "call_" + rand.Text() }
-
-// shorten keeps a record small; the whole stands in the block itself.
-func shorten(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "") }

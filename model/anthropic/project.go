@@ -1,12 +1,9 @@
 package anthropic
 
 import (
-	"fmt"
-	"hash/fnv"
-	"strings"
-
 	"oneloop"
 	"oneloop/internal/rawjson"
+	"oneloop/internal/wire"
 )
 
 // project returns a block as it is sent in a request to model, nil when it is
@@ -30,11 +27,11 @@ import (
 // that going back to a model finds its conversation as it was.
 func project(b oneloop.Block, from oneloop.Origin, model string) oneloop.Block {
 	ours := from.API == ""
-	asIs := b.RawJSON() != nil && (ours || from.API == API)
+	asIs := b.RawJSON() != nil && b.RawAPI() == "" && (ours || from.API == API)
 	other := from.API == API && from.Model != model
 	switch b := b.(type) {
 	case *oneloop.Text:
-		if blank(b.Text) {
+		if wire.Blank(b.Text) {
 			return nil
 		}
 		if !asIs && b.Raw != nil {
@@ -64,16 +61,14 @@ func project(b oneloop.Block, from oneloop.Origin, model string) oneloop.Block {
 	return b
 }
 
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
-
 // plainCall returns a call in this API's own form. It is c itself when
 // nothing has to change.
 func plainCall(c *oneloop.ToolUse) *oneloop.ToolUse {
-	out := &oneloop.ToolUse{ID: wireID(c.ID), Name: wireName(c.Name), Input: c.Input}
+	out := &oneloop.ToolUse{ID: wireID(c.ID), Name: wire.Name(c.Name), Input: c.Input}
 	if len(c.Input) == 0 {
 		out.Input = []byte("{}")
 	} else if !rawjson.Parse(c.Input).IsObject() {
-		out.Input = standIn(string(c.Input))
+		out.Input = wire.StandIn(string(c.Input))
 	} else {
 		out.Input = []byte(rawjson.Clean(rawjson.Value(c.Input)))
 	}
@@ -99,57 +94,8 @@ func plainResult(r *oneloop.ToolResult) *oneloop.ToolResult {
 // leftOut reports whether a part of a result is not sent.
 func leftOut(b oneloop.Block, isError bool) bool {
 	t, ok := b.(*oneloop.Text)
-	return ok && blank(t.Text) || !ok && isError
+	return ok && wire.Blank(t.Text) || !ok && isError
 }
 
-// standIn is the object that takes the place of input that is none, in the
-// form the API's documentation names.
-func standIn(input string) []byte {
-	out := rawjson.AppendString([]byte(`{"INVALID_JSON":`), input)
-	return append(out, '}')
-}
-
-func idByte(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
-}
-
-func goodID(id string) bool {
-	return id != "" && !strings.ContainsFunc(id, func(r rune) bool { return !idByte(r) })
-}
-
-// wireID is an id in the letters that this API takes. Different ids stay
-// different, and a call and its result meet again.
-func wireID(id string) string {
-	if goodID(id) {
-		return id
-	}
-	h := fnv.New64a()
-	h.Write([]byte(id))
-	return fmt.Sprintf("%s_%016x", letters(id), h.Sum64())
-}
-
-// maxName is the length of a tool name that every version of the API takes.
-const maxName = 64
-
-func goodName(name string) bool { return goodID(name) && len(name) <= maxName }
-
-// wireName is a tool name in the letters and the length that this API takes.
-func wireName(name string) string {
-	if goodName(name) {
-		return name
-	}
-	if name == "" {
-		return "unnamed"
-	}
-	name = letters(name)
-	return name[:min(len(name), maxName)]
-}
-
-func letters(s string) string {
-	return strings.Map(func(r rune) rune {
-		if idByte(r) {
-			return r
-		}
-		return '_'
-	}, s)
-}
+// wireID is an id in the letters that this API takes.
+func wireID(id string) string { return wire.ID(id, wire.GoodID) }

@@ -3,9 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -15,51 +13,38 @@ import (
 	"oneloop/internal/wire"
 )
 
+// shown is how many characters are shown of what cannot be understood.
+const shown = 200
+
 // reply is a message in the making.
 type reply struct {
-	model string
-	taken map[string]bool   // ids of calls in the conversation
-	tools []oneloop.ToolDef // what was offered
-	emit  func(oneloop.Event)
-	fail  func(class error, format string, args ...any) *oneloop.APIError
-	clean func(string) string // makes text from elsewhere fit to be shown
-	newID func() string       // nil: random
+	*wire.Answer
+	model  string
+	asCame bool // every event is told of
+	calls  wire.Calls
 
-	requestID string
-	begun     bool // something of a message came
-	shown     bool // a delta was emitted, which an error makes void
-	over      bool // the stream said it was at its end
-	id        string
-	stop      string
-	details   json.RawMessage
-	usage     usage
-	parts     []*part
-	byIndex   map[int64]*part
+	begun   bool // something of a message came
+	shown   bool // a delta was emitted, which an error makes void
+	over    bool // the stream said it was at its end
+	id      string
+	stop    string
+	details json.RawMessage
+	usage   usage
+	parts   []*part
+	byIndex map[int64]*part
 }
 
-// complete reports whether the message is whole: every block that was begun
+func (r *reply) Begun() bool { return r.begun }
+func (r *reply) Over() bool  { return r.over }
+
+// Spent is what was used so far.
+func (r *reply) Spent() (oneloop.Usage, bool) { return r.usage.soFar(), r.shown }
+
+// Complete reports whether the message is whole: every block that was begun
 // has stopped and a stop reason came. What the connection does afterwards
 // does not matter.
-func (r *reply) complete() bool {
+func (r *reply) Complete() bool {
 	return r.stop != "" && !slices.ContainsFunc(r.parts, func(p *part) bool { return !p.stopped })
-}
-
-// cut is the error for a stream that ended too early.
-func (r *reply) cut(err error) *oneloop.APIError {
-	text := "the connection ended before the reply was complete"
-	if errors.Is(err, wire.ErrNoGzip) {
-		text = "the reply cannot be read to its end"
-	}
-	e := r.fail(oneloop.ErrStreamCut, "%s", text)
-	if err != nil && err != io.EOF {
-		e.Err = err
-		e.Message += ": " + wire.Printable([]byte(err.Error()), 200)
-	}
-	return e
-}
-
-func (r *reply) malformed(format string, args ...any) error {
-	return r.fail(oneloop.ErrServer, "the stream cannot be understood: "+format, args...)
 }
 
 // fields are those of an event that are read.
@@ -93,18 +78,18 @@ func readFields(v rawjson.Value) fields {
 	return f
 }
 
-// event takes in one event. Kinds it does not know are passed over.
-func (r *reply) event(e sse.Event, asCame bool) error {
+// Event takes in one event. Kinds it does not know are passed over.
+func (r *reply) Event(e sse.Event) error {
 	v := rawjson.Parse(e.Data)
 	if v == nil {
 		data := bytes.TrimSpace(e.Data)
 		if e.Cut || len(data) == 0 || string(data) == "[DONE]" || !known(e.Name) {
 			return nil // cut: the end of the stream comes next
 		}
-		return r.malformed("an event is no JSON: %s", wire.Printable(data, shownBody))
+		return r.Malformed("an event is no JSON: %s", wire.Printable(data, shown))
 	}
-	if asCame {
-		r.emit(oneloop.Stream{Data: json.RawMessage(bytes.Clone(v))})
+	if r.asCame {
+		r.Emit(oneloop.Stream{Data: json.RawMessage(bytes.Clone(v))})
 	}
 	f := readFields(v)
 	if f.kind == "" {
@@ -112,7 +97,7 @@ func (r *reply) event(e sse.Event, asCame bool) error {
 	}
 	switch {
 	case f.kind == "error", f.kind == "" && !f.err.IsNull():
-		return r.said(v)
+		return r.Said(v)
 	case f.kind == "message_start":
 		return r.start(f.message)
 	case f.kind == "content_block_start":
@@ -139,16 +124,9 @@ func known(name string) bool {
 	return name == "" || name == "error" || strings.HasPrefix(name, "message_") || strings.HasPrefix(name, "content_block_")
 }
 
-// said is the error that an event carries.
-func (r *reply) said(v rawjson.Value) error {
-	e := r.fail(oneloop.ErrServer, "")
-	fillError(e, v, r.clean)
-	return e
-}
-
 func (r *reply) start(m rawjson.Value) error {
 	if len(r.parts) > 0 {
-		return r.malformed("a second message begins inside the first")
+		return r.Malformed("a second message begins inside the first")
 	}
 	r.begun = true
 	r.id = m.Field("id").Text()
@@ -193,7 +171,7 @@ func (r *reply) startBlock(f fields) error {
 		index, ok = int64(len(r.parts)), true
 	}
 	if !ok {
-		return r.malformed("a block has the index %s", wire.Printable(f.index, 40))
+		return r.Malformed("a block has the index %s", wire.Printable(f.index, 40))
 	}
 	return r.open(index, f.block)
 }
@@ -203,9 +181,9 @@ func (r *reply) open(index int64, block rawjson.Value) error {
 	p := &part{stub: bytes.Clone(block), kind: block.Field("type").Text(), number: len(r.parts)}
 	switch {
 	case r.byIndex[index] != nil:
-		return r.malformed("block %d begins twice", index)
+		return r.Malformed("block %d begins twice", index)
 	case p.kind == "":
-		return r.malformed("block %d has no type", index)
+		return r.Malformed("block %d has no type", index)
 	}
 	r.begun = true
 	if r.byIndex == nil {
@@ -225,7 +203,7 @@ func (r *reply) part(index rawjson.Value) (*part, error) {
 	if n, ok := index.Int(); ok && r.byIndex[n] != nil {
 		return r.byIndex[n], nil
 	}
-	return nil, r.malformed("it goes on with block %s, which never began", wire.Printable(index, 40))
+	return nil, r.Malformed("it goes on with block %s, which never began", wire.Printable(index, 40))
 }
 
 func (r *reply) delta(f fields) error {
@@ -234,7 +212,7 @@ func (r *reply) delta(f fields) error {
 		return err
 	}
 	if p.stopped {
-		return r.malformed("block %d goes on after its end", p.number)
+		return r.Malformed("block %d goes on after its end", p.number)
 	}
 	p.take(r, f.delta)
 	return nil
@@ -251,20 +229,23 @@ func (r *reply) stopBlock(f fields) error {
 	return nil
 }
 
-// whole takes in a message that came in one piece.
-func (r *reply) whole(m rawjson.Value) error {
+// Whole takes in a message that came in one piece.
+func (r *reply) Whole(m rawjson.Value) (bool, error) {
+	if m.Field("type").Text() != "message" {
+		return false, nil
+	}
 	r.begun = true
 	r.id = m.Field("id").Text()
 	r.usage.take(m.Field("usage"), true)
 	r.end(m)
 	if r.stop == "" {
-		return r.fail(oneloop.ErrNotAPI, "a message without a stop reason: %s", wire.Printable(m, shownBody))
+		return true, r.Fail(oneloop.ErrNotAPI, "a message without a stop reason: %s", wire.Printable(m, shown))
 	}
-	return r.blocks(m)
+	return true, r.blocks(m)
 }
 
-// message is the whole reply.
-func (r *reply) message() *oneloop.Message {
+// Message is the whole reply.
+func (r *reply) Message() *oneloop.Message {
 	m := r.head()
 	hop := -1 // the last place where another model took over
 	for i, p := range r.parts {
@@ -296,7 +277,7 @@ func (r *reply) message() *oneloop.Message {
 func (r *reply) head() *oneloop.Message {
 	return &oneloop.Message{
 		Role: oneloop.Assistant, ID: r.id, Origin: oneloop.Origin{API: API, Model: r.model},
-		Meta: oneloop.Meta{RequestID: r.requestID, StopDetails: r.details},
+		Meta: oneloop.Meta{RequestID: r.RequestID, StopDetails: r.details},
 	}
 }
 
@@ -318,12 +299,12 @@ func stopReason(said string, calls int) oneloop.StopReason {
 	}
 }
 
-// interrupted is what may be kept of a reply that was stopped while it came:
+// Interrupted is what may be kept of a reply that was stopped while it came:
 // text as far as it was shown, and what is finished, but no call, no
 // reasoning without signature, and no reasoning or call of the server's at
 // the end, after which nothing may follow. Reasoning behind anything left out
 // goes, too: it is sealed together with what stood before it.
-func (r *reply) interrupted() *oneloop.Message {
+func (r *reply) Interrupted() *oneloop.Message {
 	m := r.head()
 	m.Stop = oneloop.StopInterrupted
 	answered := map[string]bool{}
@@ -355,24 +336,6 @@ func (r *reply) interrupted() *oneloop.Message {
 	return m
 }
 
-// repair records what was changed.
-func repair(m *oneloop.Message, p *part, what, from, to string) {
-	m.Meta.Repairs = append(m.Meta.Repairs, oneloop.Repair{Block: p.number, What: what, From: from, To: to})
-}
-
-// freshID returns an id that no call of the conversation has.
-func (r *reply) freshID() string {
-	newID := r.newID
-	if newID == nil {
-		newID = randomID
-	}
-	for {
-		if id := newID(); !r.taken[id] {
-			return id
-		}
-	}
-}
-
 func (r *reply) notice(format string, args ...any) {
-	r.emit(oneloop.Notice{Text: fmt.Sprintf(format, args...)})
+	r.Emit(oneloop.Notice{Text: fmt.Sprintf(format, args...)})
 }
