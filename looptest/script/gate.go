@@ -85,10 +85,11 @@ func (w words) has(word string) bool {
 	return false
 }
 
-// gate returns what is wrong with the request. The lock of s is held.
-func (s *Server) gate(req *Request, parsed error) []Breach {
+// inspect puts a request through the gate. What every API wants comes first;
+// parsed is what was wrong with its form.
+func inspect(wire *Wire, req *Request, parsed error) []Breach {
 	g := &gate{req: req}
-	g.headers()
+	g.found = append(g.found, wire.Headers(req)...)
 	if len(req.Body) > maxBody {
 		g.breach(RuleSize, "the body is larger than %d bytes", maxBody)
 		return g.found
@@ -100,6 +101,13 @@ func (s *Server) gate(req *Request, parsed error) []Breach {
 		g.breach(RuleFields, "%v", parsed)
 		return g.found
 	}
+	return append(g.found, wire.Check(req)...)
+}
+
+// check puts a request through the gate of the Messages API. The lock of s is
+// held.
+func (s *Server) check(req *Request) []Breach {
+	g := &gate{req: req}
 	sent := s.index()
 	g.fields()
 	g.tools()

@@ -10,11 +10,11 @@ import (
 )
 
 // play writes the reply, with everything that is to go wrong on the way.
-func play(w http.ResponseWriter, r *http.Request, reply Reply, req Request) {
+func play(w http.ResponseWriter, r *http.Request, reply Reply, req Request, wire *Wire) {
 	if !pause(r.Context(), reply.Wait) {
 		panic(http.ErrAbortHandler)
 	}
-	pieces, kind := reply.render(req)
+	pieces, kind := reply.render(req, wire)
 	head := w.Header()
 	head.Set("Content-Type", kind)
 	head.Set("Request-Id", fmt.Sprintf("req_script_%04d", req.N))
@@ -45,18 +45,26 @@ func play(w http.ResponseWriter, r *http.Request, reply Reply, req Request) {
 }
 
 // render gives the pieces of the body and their type.
-func (r Reply) render(req Request) (pieces [][]byte, kind string) {
+func (r Reply) render(req Request, wire *Wire) (pieces [][]byte, kind string) {
 	switch {
 	case r.Body != nil:
 		if len(r.Body) > 0 {
 			pieces = [][]byte{r.Body}
 		}
 		return pieces, "application/json"
-	case r.SSE == nil && (r.OneShot || !req.Stream):
-		return [][]byte{r.message(req, false)}, "application/json"
+	case r.SSE != nil:
+		_, kind := wire.Stream(Reply{}, &req)
+		return splitEvents(r.SSE), kind
+	case r.fails():
+		return [][]byte{wire.Error(*r.Error)}, "application/json"
+	case r.OneShot || !req.Stream:
+		return [][]byte{wire.Whole(r, &req)}, "application/json"
 	}
-	return r.Events(req), "text/event-stream; charset=utf-8"
+	return wire.Stream(r, &req)
 }
+
+// fails reports whether the answer is an error of HTTP.
+func (r Reply) fails() bool { return r.Error != nil && r.Status >= http.StatusBadRequest }
 
 type player struct {
 	ctx   context.Context

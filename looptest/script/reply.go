@@ -18,6 +18,7 @@ type Reply struct {
 	StopSequence string          // the sequence that stopped it
 	StopDetails  json.RawMessage // stop_details of message_delta
 	Usage        *Usage          // nil: counted from the bytes, four to a token
+	RawUsage     json.RawMessage // the usage as it stands; not nil and empty: none at all
 	Model        string          // empty: the model that was asked for
 	ID           string          // of the message; empty: one made from the request's number
 
@@ -27,7 +28,7 @@ type Reply struct {
 	SSE     []byte      // the whole stream, instead of a message
 	OneShot bool        // one JSON object, also to those who asked for a stream
 
-	Error      *Error  // an error event after the content, then the end
+	Error      *Error  // an error event after the content, then the end; with a Status from 400, the whole answer
 	Interleave bool    // open all blocks first, then take turns with their deltas
 	Padding    bool    // white space inside and after data, as the real API pads
 	CRLF       bool    // lines end in \r\n
@@ -60,11 +61,17 @@ type Usage struct {
 	Thinking     int64 // the part of Output that was reasoning
 }
 
-// Error is an error as the API words it.
+// Error is an error as the Messages API words it. Other APIs say the same in
+// words of their own.
 type Error struct {
-	Type    string // e.g. "overloaded_error"
+	Type    string // e.g. "overloaded_error", or [Overflow]
 	Message string
+	Retry   time.Duration // when to come back, where the API says so in a body
 }
+
+// Overflow is the type of the error that says that the conversation does not
+// fit the model's window. Every API words it in its own way.
+const Overflow = "context_overflow"
 
 // Extra is raw text put into a stream before event number At, counted from 0;
 // a negative At puts it at the end.
@@ -92,11 +99,7 @@ func Say(blocks ...Block) Reply { return Reply{Blocks: blocks} }
 
 // Fail is an error answer in the API's form.
 func Fail(status int, kind, message string) Reply {
-	return Reply{
-		Status: status,
-		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   errorBody(kind, message, ""),
-	}
+	return Reply{Status: status, Error: &Error{Type: kind, Message: message}}
 }
 
 // HTML is an answer from something that is not the API.
@@ -120,8 +123,7 @@ func Turns(replies ...Reply) Reply {
 			}
 		}
 		if n >= len(replies) {
-			return Reply{Status: http.StatusInternalServerError,
-				Body: errorBody("api_error", fmt.Sprintf("nothing is scripted for turn %d", n+1), "")}
+			return Fail(http.StatusInternalServerError, "api_error", fmt.Sprintf("nothing is scripted for turn %d", n+1))
 		}
 		return replies[n]
 	}}
@@ -233,6 +235,10 @@ func halves(s string) []string {
 	}
 	return []string{s[:at], s[at:]}
 }
+
+// Object builds a JSON object with its keys in the order given: a key, its
+// value, the next key …
+func Object(pairs ...any) json.RawMessage { return object(pairs...) }
 
 // object builds a JSON object with its keys in the order given.
 func object(pairs ...any) json.RawMessage {

@@ -28,7 +28,7 @@ type played struct {
 type hash [sha256.Size]byte
 
 // remember keeps what the reply to req holds, so that the gate knows it when
-// it comes back.
+// it comes back. The lock of s is held.
 func (s *Server) remember(req Request, reply Reply) {
 	p := played{paused: reply.ending() == "pause_turn"}
 	for _, raw := range reply.content(req) {
@@ -49,8 +49,6 @@ func (s *Server) remember(req Request, reply Reply) {
 	if len(p.blocks) == 0 {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	f := flatten(&req, &sentBlocks{replies: s.sent})
 	p.after, p.prefix = len(f.blocks), f.hashes[len(f.blocks)]
 	s.sent = append(s.sent, p)

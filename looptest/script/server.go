@@ -20,6 +20,9 @@ type Server struct {
 	// system prompt, tools and all earlier messages must be what they were.
 	Unbound bool
 
+	// Wire is another API for the server to speak; nil: the Messages API.
+	Wire *Wire
+
 	mu       sync.Mutex
 	routes   []*route // the last one takes what no other wants
 	requests []Request
@@ -190,15 +193,17 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		return // the client left before it had said what it wants
 	}
 	req := Request{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body, At: time.Now()}
-	reply, ok := s.admit(&req, r.URL.Path)
-	if !ok && reply.Status == 0 {
-		return
-	}
+	reply, scripted := s.admit(&req)
 	if reply.React != nil {
 		reply = s.react(reply, req)
 	}
-	s.remember(req, reply)
-	play(w, r, reply, req)
+	wire := s.wire()
+	if scripted {
+		s.mu.Lock()
+		wire.Sent(reply, &req)
+		s.mu.Unlock()
+	}
+	play(w, r, reply, req, wire)
 }
 
 // enter counts a handler that Close has to wait for.
@@ -211,21 +216,31 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// admit records the request, puts it through the gate and finds its reply.
-func (s *Server) admit(req *Request, path string) (Reply, bool) {
+// admit records the request, puts it through the gate and finds its reply. It
+// reports whether the reply is one that was scripted.
+func (s *Server) admit(req *Request) (Reply, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	parsed := req.parse()
+	wire := s.wire()
+	if wire.Aside != nil {
+		if reply, ok := wire.Aside(req); ok {
+			return reply, false
+		}
+	}
 	req.N = len(s.requests) + 1
+	serves := wire.Serves(req)
+	var parsed error
+	if serves {
+		parsed = wire.Read(req)
+	}
 	s.requests = append(s.requests, *req)
 	close(s.arrived)
 	s.arrived = make(chan struct{})
-
-	if req.Method != http.MethodPost || !strings.HasSuffix(path, "/v1/messages") {
-		s.failures = append(s.failures, fmt.Sprintf("request %d: %s %s is not the Messages API", req.N, req.Method, req.Path))
+	if !serves {
+		s.failures = append(s.failures, fmt.Sprintf("request %d: %s %s is not the %s API", req.N, req.Method, req.Path, wire.Name))
 		return Fail(http.StatusNotFound, "not_found_error", "not found"), false
 	}
-	if found := s.gate(req, parsed); len(found) > 0 {
+	if found := inspect(wire, req, parsed); len(found) > 0 {
 		s.breaches = append(s.breaches, found...)
 		return refuse(found), false
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // Events returns the stream of the reply to req, one element per event as it
@@ -16,8 +15,7 @@ func (r Reply) Events(req Request) [][]byte {
 	if r.SSE != nil {
 		return splitEvents(r.SSE)
 	}
-	var f framer
-	f.reply = r
+	f := framer{Frames: Frames{Reply: r}}
 	f.event("message_start", object("type", "message_start", "message", r.message(req, true)))
 	f.event("ping", object("type", "ping"))
 	if r.Interleave {
@@ -32,22 +30,21 @@ func (r Reply) Events(req Request) [][]byte {
 		}
 	}
 	if r.Error != nil {
-		f.event("error", errorBody(r.Error.Type, r.Error.Message, ""))
+		f.event("error", r.Error.body())
 	} else {
 		f.event("message_delta", r.end(req))
 		f.event("message_stop", object("type", "message_stop"))
 	}
-	return f.withExtra()
+	return f.All()
 }
 
 // Stream returns the whole stream of the reply in one piece.
 func (r Reply) Stream(req Request) []byte { return bytes.Join(r.Events(req), nil) }
 
-// framer puts events into the form of the wire.
-type framer struct {
-	reply  Reply
-	events [][]byte
-}
+// framer puts events of the Messages API into the form of the wire.
+type framer struct{ Frames }
+
+func (f *framer) event(name string, data json.RawMessage) { f.Event(name, data) }
 
 func (f *framer) start(i int, b Block) {
 	f.event("content_block_start", object("type", "content_block_start", "index", i, "content_block", b.start))
@@ -80,46 +77,6 @@ func (f *framer) interleaved(blocks []Block) {
 			}
 		}
 	}
-}
-
-func (f *framer) event(name string, data json.RawMessage) {
-	nl := "\n"
-	if f.reply.CRLF {
-		nl = "\r\n"
-	}
-	var b strings.Builder
-	if f.reply.Comments {
-		b.WriteString(": a comment" + nl)
-	}
-	b.WriteString("event: " + name + nl + "data: ")
-	if f.reply.Padding {
-		pad := strings.Repeat(" ", 3+len(f.events)%5)
-		b.Write(data[:len(data)-1])
-		b.WriteString(pad + "}" + pad)
-	} else {
-		b.Write(data)
-	}
-	b.WriteString(nl + nl)
-	f.events = append(f.events, []byte(b.String()))
-}
-
-func (f *framer) withExtra() [][]byte {
-	var out [][]byte
-	for i := 0; i <= len(f.events); i++ {
-		for _, x := range f.reply.Extra {
-			at := x.At
-			if at < 0 || at > len(f.events) {
-				at = len(f.events)
-			}
-			if at == i {
-				out = append(out, []byte(x.Text))
-			}
-		}
-		if i < len(f.events) {
-			out = append(out, f.events[i])
-		}
-	}
-	return out
 }
 
 // splitEvents cuts a stream behind its blank lines.
@@ -161,7 +118,7 @@ func (r Reply) message(req Request, started bool) json.RawMessage {
 	if !started && r.StopDetails != nil {
 		pairs = append(pairs, "stop_details", r.StopDetails)
 	}
-	return object(append(pairs, "usage", usage.json())...)
+	return object(r.withUsage(pairs, usage)...)
 }
 
 // end is the data of message_delta.
@@ -174,7 +131,17 @@ func (r Reply) end(req Request) json.RawMessage {
 	if r.StopDetails != nil {
 		delta = append(delta, "stop_details", r.StopDetails)
 	}
-	return object("type", "message_delta", "delta", object(delta...), "usage", r.usage(req).json())
+	return object(r.withUsage([]any{"type", "message_delta", "delta", object(delta...)}, r.usage(req))...)
+}
+
+func (r Reply) withUsage(pairs []any, u Usage) []any {
+	switch {
+	case r.RawUsage == nil:
+		return append(pairs, "usage", u.json())
+	case len(r.RawUsage) > 0:
+		return append(pairs, "usage", r.RawUsage)
+	}
+	return pairs
 }
 
 func (r Reply) stopReason() string {
@@ -230,12 +197,13 @@ func (u Usage) json() json.RawMessage {
 	return object(append(pairs, "service_tier", "standard")...)
 }
 
-func errorBody(kind, message, requestID string) []byte {
-	pairs := []any{"type", "error", "error", object("type", kind, "message", message)}
-	if requestID != "" {
-		pairs = append(pairs, "request_id", requestID)
+// body is the error as the Messages API has it.
+func (e Error) body() json.RawMessage {
+	kind, message := e.Type, e.Message
+	if kind == Overflow {
+		kind, message = "invalid_request_error", "prompt is too long: 300000 tokens > 200000 maximum"
 	}
-	return object(pairs...)
+	return object("type", "error", "error", object("type", kind, "message", message))
 }
 
 func joinRaw(list []json.RawMessage) []byte {
