@@ -11,7 +11,15 @@ import (
 // nothing is scripted, and when a reply was never asked for.
 func Serve(t testing.TB, replies ...script.Reply) *script.Server {
 	t.Helper()
+	return ServeOver(t, nil, replies...)
+}
+
+// ServeOver is [Serve] over another API, e.g. one of package wires. A wire is
+// for one server.
+func ServeOver(t testing.TB, wire *script.Wire, replies ...script.Reply) *script.Server {
+	t.Helper()
 	s := script.New(replies...)
+	s.Wire = wire
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}

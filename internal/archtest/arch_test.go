@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"internal/system":   {},
 	"internal/unseen":   {},
 	"looptest/script":   {},
+	"looptest/wires":    {"looptest/script"},
 }
 
 // providers speak one wire each. Only cmd and the examples choose one.
