@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"model/anthropic":   byWire,
 	"model/openai":      byWire,
 	"model/gemini":      byWire,
+	"model/ollama":      byWire,
 	"workspace":         byWorkspace,
 	"workspace/confine": {},
 	"policy/shell":      {"internal/gitsafe", "internal/system", "internal/unseen"},
@@ -62,7 +63,7 @@ var mayImport = map[string][]string{
 }
 
 // providers speak one wire each. Only cmd and the examples choose one.
-var providers = []string{"model/anthropic", "model/openai", "model/gemini"}
+var providers = []string{"model/anthropic", "model/openai", "model/gemini", "model/ollama"}
 
 // choosers may import a provider.
 var choosers = []string{"cmd/", "examples/", "bench"}

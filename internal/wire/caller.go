@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -326,10 +327,10 @@ func (c *Caller) object(ctx context.Context, body io.Reader, a *Answer, r Reply)
 		return nil, e
 	case v == nil && err != nil:
 		return nil, a.cut(err)
-	case v == nil && bytes.ContainsAny(data[len(bytes.TrimSpace(data))-1:], "}]"):
-		return nil, c.notAPI(a.resp, data)
-	case v == nil:
+	case v == nil && unfinished(data):
 		return nil, a.cut(io.ErrUnexpectedEOF)
+	case v == nil:
+		return nil, c.notAPI(a.resp, data)
 	}
 	if said := v.Field("error"); !said.IsNull() {
 		return nil, c.said(a.resp, v)
@@ -341,6 +342,12 @@ func (c *Caller) object(ctx context.Context, body io.Reader, a *Answer, r Reply)
 		return nil, c.notAPI(a.resp, data)
 	}
 	return r.Message(), nil
+}
+
+// unfinished reports whether data is the beginning of JSON.
+func unfinished(data []byte) bool {
+	var v json.RawMessage
+	return json.NewDecoder(bytes.NewReader(data)).Decode(&v) == io.ErrUnexpectedEOF
 }
 
 // empty is the error for an answer whose body has no first byte.

@@ -111,7 +111,7 @@ func TestAListIsAnAnswerInOnePiece(t *testing.T) {
 	if msg, _, err := read(t, false, strings.NewReader(` ["a","b"] `)); err != nil || msg.Text() != "a|b" {
 		t.Errorf("%v, %v", msg, err)
 	}
-	for body, want := range map[string]error{`["a",`: oneloop.ErrStreamCut, `["a"}`: oneloop.ErrNotAPI, `[]`: oneloop.ErrNotAPI} {
+	for body, want := range map[string]error{`["a",`: oneloop.ErrStreamCut, `[["a"]`: oneloop.ErrStreamCut, `["a"}`: oneloop.ErrNotAPI, `[]`: oneloop.ErrNotAPI} {
 		if _, _, err := read(t, false, strings.NewReader(body)); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", body, err, want)
 		}
