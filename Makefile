@@ -2,12 +2,13 @@
 
 GO ?= go
 
-.PHONY: help build demo test soak bench fuzz lint readme
+.PHONY: help build cloud demo test soak bench fuzz lint readme
 
 help:
 	@echo 'make demo    watch the loop work, without a key'
 	@echo 'make test    every test, with the race detector; installs gcc and rg when root'
 	@echo 'make build   bin/oneloop'
+	@echo 'make cloud   bin/oneloop-cloud, for models on Bedrock and Vertex AI'
 	@echo 'make soak    the long tests in full numbers'
 	@echo 'make bench   timings, as ratios against bench/floor and other programs; installs rg, bwrap and strace when root'
 	@echo 'make fuzz    every fuzz target for a while (FUZZTIME=30s each)'
@@ -31,6 +32,9 @@ build:
 	CGO_ENABLED=0 $(GO) build $(SHIPPED) -o $(BIN).linked ./cmd/oneloop
 	@cp $(BIN).linked $(BIN).new && mv -f $(BIN).new $(BIN) && rm $(BIN).linked
 
+cloud:
+	cd cloud && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(abspath $(dir $(BIN)))/oneloop-cloud ./oneloop-cloud
+
 demo: build
 	@bin/oneloop demo
 
@@ -43,6 +47,7 @@ test:
 	@.ci/need zsh fish || echo 'NOT RUN without these: their reading of the completion scripts'
 	@.ci/need rg curl python3 bwrap make sqlite3 jq zip unzip || echo 'NOT RUN without these: search against rg, the proxy of the sandbox, some attacks on it, its backend bwrap, some everyday commands'
 	CGO_ENABLED=1 $(GO) test -race -timeout 20m $(LONGEST) ./...
+	cd cloud && CGO_ENABLED=0 $(GO) test ./...
 
 soak:
 	@.ci/need bash git gcc rg curl python3 bwrap
@@ -67,6 +72,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
+	cd cloud && $(GO) mod tidy -diff && $(GO) vet ./... && CGO_ENABLED=0 $(GO) build -o /dev/null ./oneloop-cloud
 	for os in darwin windows; do GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... && GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/oneloop || exit 1; done
 
 readme:
