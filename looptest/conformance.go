@@ -1,13 +1,12 @@
 package looptest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"oneloop"
 	"oneloop/looptest/script"
@@ -16,29 +15,103 @@ import (
 // Key is the credential that [TestModel] expects a model to send.
 const Key = "looptest-key"
 
-// TestModel checks the contract of [oneloop.Model] on adapters of the
-// Messages API. open makes one for a scripted server at url, with [Key] as
-// its credential and any model that thinks.
-func TestModel(t *testing.T, open func(t testing.TB, url string) oneloop.Model) {
-	for _, law := range []struct {
-		name string
-		run  func(*testing.T, func(testing.TB, string) oneloop.Model)
-	}{
+// Subject is an adapter that is tested.
+type Subject struct {
+	// Wire is the API that the adapter speaks, a fresh one for every server;
+	// nil: the Messages API. Others are in package wires.
+	Wire func() *script.Wire
+	// Open makes the adapter for a server at url, with [Key] as its credential
+	// and any model that thinks.
+	Open func(t testing.TB, url string) oneloop.Model
+}
+
+// law is a part of the contract.
+type law struct {
+	name string
+	run  func(*testing.T, bench)
+}
+
+// TestModel checks the contract of [oneloop.Model] on an adapter, against a
+// server that is as strict as the API's own and errs as servers do.
+func TestModel(t *testing.T, s Subject) {
+	laws := append([]law{
+		{"a text", aText},
 		{"deltas add up to the message", deltasAddUp},
+		{"a refusal", aRefusal},
 		{"what came goes back unchanged", goesBack},
-		{"a cut call is never run", cutCall},
+		{"reasoning is shown and goes back", reasoning},
+		{"an image in a result arrives", imageResult},
+		{"a request says what it is to say", wholeRequest},
+		{"usage is what the API counted", usage},
+		{"usage may be missing or make no sense", oddUsage},
+		{"any prefix of a stream is cut", prefixes},
+		{"any splitting of a stream gives the same", splits},
+		{"one very long line", longLine},
+		{"a reply in one piece", onePiece},
+		{"what is not the API's is told", notTheAPI},
 		{"an interrupted reply keeps what is finished", interrupted},
 		{"a context that ends before the reply gives its cause", notBegun},
 		{"errors have a class", classes},
+		{"an error says when to come back", comeBack},
 		{"a failure voids what was streamed", voids},
-	} {
-		t.Run(law.name, func(t *testing.T) { law.run(t, open) })
+	}, callLaws...)
+	run(t, s, laws)
+}
+
+// TestCalls checks the part of the contract that is about calls: for servers
+// that differ in nothing else.
+func TestCalls(t *testing.T, s Subject) { run(t, s, callLaws) }
+
+func run(t *testing.T, s Subject, laws []law) {
+	for _, l := range laws {
+		t.Run(l.name, func(t *testing.T) { l.run(t, bench{s}) })
 	}
 }
 
-type opener = func(testing.TB, string) oneloop.Model
+// bench is where a law is tried.
+type bench struct{ Subject }
 
-var bash = oneloop.ToolDef{Name: "Bash", Description: "runs a command", Schema: json.RawMessage(`{"type":"object"}`)}
+func (b bench) wire() *script.Wire {
+	if b.Wire == nil {
+		return nil
+	}
+	return b.Wire()
+}
+
+// serve starts a server and the adapter for it.
+func (b bench) serve(t testing.TB, replies ...script.Reply) (*script.Server, oneloop.Model) {
+	t.Helper()
+	s := ServeOver(t, b.wire(), replies...)
+	return s, b.Open(t, s.URL())
+}
+
+// speaks is the API, to ask what it is like and how it words a reply.
+func (b bench) speaks() *script.Wire { return (&script.Server{Wire: b.wire()}).Speaks() }
+
+// frames is a reply as it goes over the wire, as if it were asked for by hand.
+func (b bench) frames(t testing.TB, r script.Reply) [][]byte {
+	t.Helper()
+	s, m := b.serve(t, script.Reply{React: func(script.Request) script.Reply { return r }})
+	if _, _, err := generate(t.Context(), m, asking()); err != nil {
+		t.Fatal(err)
+	}
+	req := s.Requests()[0]
+	events, _ := b.speaks().Stream(r, &req)
+	return events
+}
+
+// ask is one reply to a conversation.
+func (b bench) ask(t testing.TB, r script.Reply, msgs ...*oneloop.Message) *oneloop.Message {
+	t.Helper()
+	_, m := b.serve(t, r)
+	_, msg, err := generate(t.Context(), m, asking(msgs...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return msg
+}
+
+var bash = oneloop.ToolDef{Name: "Bash", Description: "runs a command", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}}}`)}
 
 func asking(msgs ...*oneloop.Message) *oneloop.Request {
 	return &oneloop.Request{
@@ -46,6 +119,21 @@ func asking(msgs ...*oneloop.Message) *oneloop.Request {
 		Messages: append([]*oneloop.Message{oneloop.UserText("hi")}, msgs...),
 		Tools:    []oneloop.ToolDef{bash},
 	}
+}
+
+// results answers the calls of m, the first with what is given, the others
+// with their number.
+func results(m *oneloop.Message, first ...oneloop.Block) *oneloop.Message {
+	out := oneloop.NewMessage(oneloop.User)
+	for i, c := range m.ToolUses() {
+		r := oneloop.TextResult(fmt.Sprint("result ", i))
+		if i == 0 && len(first) > 0 {
+			r.Content = first
+		}
+		r.ID = c.ID
+		out.Blocks = append(out.Blocks, r)
+	}
+	return out
 }
 
 // generate collects the events; emit may be called from several goroutines.
@@ -64,164 +152,51 @@ func generate(ctx context.Context, m oneloop.Model, req *oneloop.Request) ([]one
 	return events, msg, err
 }
 
-func deltasAddUp(t *testing.T, open opener) {
-	reply := script.Say(script.Thinking("let me think", "c2ln"), script.Text("你好，世界🌍"),
-		script.Tool("t1", "Bash", `{"command":"ls"}`), script.Tool("t2", "Bash", ""))
-	reply.Chunk = 1
-	s := Serve(t, reply)
-	events, msg, err := generate(t.Context(), open(t, s.URL()), asking())
-	if err != nil {
-		t.Fatal(err)
+// shown are the events without those that tell of the transport.
+func shown(events []oneloop.Event) []oneloop.Event {
+	var out []oneloop.Event
+	for _, e := range events {
+		switch e.(type) {
+		case oneloop.RequestSent, oneloop.ResponseStarted, oneloop.Received:
+		default:
+			out = append(out, e)
+		}
 	}
-	var text, thinking, input string
+	return out
+}
+
+// streamed is what deltas add up to.
+type streamed struct{ text, thinking, input string }
+
+func sum(events []oneloop.Event) (s streamed) {
 	for _, e := range events {
 		switch e := e.(type) {
 		case oneloop.TextDelta:
-			text += e.Text
+			s.text += e.Text
 		case oneloop.ThinkingDelta:
-			thinking += e.Text
+			s.thinking += e.Text
 		case oneloop.InputDelta:
-			input += e.JSON
-		case oneloop.RequestSent:
-			for name, values := range e.Header {
-				if strings.Contains(strings.Join(values, " "), Key) {
-					t.Errorf("an event shows the credential in %s", name)
-				}
-			}
+			s.input += e.JSON
 		}
 	}
-	if text != msg.Text() || text != "你好，世界🌍" || thinking != "let me think" || input != `{"command":"ls"}` {
-		t.Errorf("text %q, message %q, thinking %q, input %q", text, msg.Text(), thinking, input)
-	}
-	uses := msg.ToolUses()
-	if msg.Stop != oneloop.StopToolUse || len(uses) != 2 || string(uses[0].Input) != `{"command":"ls"}` || string(uses[1].Input) != `{}` {
-		t.Errorf("stop %q, calls %+v", msg.Stop, uses)
-	}
+	return s
 }
 
-func goesBack(t *testing.T, open opener) {
-	odd := `{"type":"hologram","depth":18446744073709551616,"a":{"z":1,"b":2}}`
-	s := Serve(t,
-		script.Say(script.Thinking("", "c2ln"), script.Raw(json.RawMessage(odd)), script.Text("a < b"), script.Tool("t1", "Bash", `{"b":1.10,"a":2}`)),
-		script.Say(script.Text("ok")))
-	m := open(t, s.URL())
-	_, msg, err := generate(t.Context(), m, asking())
-	if err != nil {
-		t.Fatal(err)
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
 	}
-	if _, _, err := generate(t.Context(), m, asking(msg, round("t1")[1])); err != nil {
-		t.Fatal(err)
-	}
-	body := string(s.Requests()[1].Body)
-	for _, part := range []string{odd, `{"b":1.10,"a":2}`, `"signature":"c2ln"`} {
-		if !strings.Contains(body, part) {
-			t.Errorf("the second request lacks %s:\n%s", part, body)
+	return b.String()
+}
+
+// thoughts is the reasoning of a message.
+func thoughts(m *oneloop.Message) string {
+	var out strings.Builder
+	for _, b := range m.Blocks {
+		if t, ok := b.(*oneloop.Thinking); ok {
+			out.WriteString(t.Text)
 		}
 	}
-}
-
-func cutCall(t *testing.T, open opener) {
-	limit := script.Say(script.Text("x"), script.ToolPieces("t1", "Bash", `{"command":"rm -r bui`))
-	limit.Stop = "max_tokens"
-	s := Serve(t, limit)
-	_, msg, err := generate(t.Context(), open(t, s.URL()), asking())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if msg.Stop != oneloop.StopMaxTokens {
-		t.Errorf("stop is %q", msg.Stop)
-	}
-}
-
-func interrupted(t *testing.T, open opener) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	reply := script.Say(script.Text("I will look"), script.Open(script.ToolPieces("t1", "Bash", `{"command":"ec`)))
-	reply.Pauses = []script.Pause{{After: 8, For: script.Forever}}
-	s := Serve(t, reply)
-	time.AfterFunc(30*time.Second, func() { cancel(errors.New("the deltas never came")) })
-	m := open(t, s.URL())
-	msg, err := m.Generate(ctx, asking(), func(e oneloop.Event) {
-		if d, ok := e.(oneloop.InputDelta); ok && d.JSON != "" {
-			cancel(oneloop.ErrInterrupted)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if context.Cause(ctx) != oneloop.ErrInterrupted {
-		t.Fatal(context.Cause(ctx))
-	}
-	if msg.Stop != oneloop.StopInterrupted || msg.Text() != "I will look" || len(msg.ToolUses()) != 0 {
-		t.Errorf("stop %q, text %q, %d calls", msg.Stop, msg.Text(), len(msg.ToolUses()))
-	}
-}
-
-func notBegun(t *testing.T, open opener) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	s := Serve(t, script.Reply{Wait: script.Forever})
-	m := open(t, s.URL())
-	waited := make(chan error, 1)
-	go func() { // ends when the request has come, at the latest with the test
-		waited <- s.Wait(t.Context(), 1)
-		cancel(oneloop.ErrInterrupted)
-	}()
-	msg, err := m.Generate(ctx, asking(), func(oneloop.Event) {})
-	if werr := <-waited; werr != nil {
-		t.Fatal(werr)
-	}
-	if msg != nil && msg.Stop == oneloop.StopInterrupted && len(msg.Blocks) == 0 {
-		return
-	}
-	if msg != nil || !errors.Is(err, oneloop.ErrInterrupted) {
-		t.Errorf("got %+v, %v; want the cause", msg, err)
-	}
-}
-
-func classes(t *testing.T, open opener) {
-	inStream := script.Say(script.Text("half"))
-	inStream.Error = &script.Error{Type: "overloaded_error", Message: "Overloaded"}
-	cut := script.Say(script.Text("half"))
-	cut.Cut = &script.Cut{Events: -2}
-	for _, c := range []struct {
-		reply script.Reply
-		want  error
-	}{
-		{script.Fail(401, "authentication_error", "no"), oneloop.ErrAuth},
-		{script.Fail(404, "not_found_error", "no"), oneloop.ErrNotFound},
-		{script.Fail(429, "rate_limit_error", "no"), oneloop.ErrRateLimited},
-		{script.Fail(400, "invalid_request_error", "no"), oneloop.ErrInvalidRequest},
-		{script.Fail(400, "invalid_request_error", "prompt is too long: 300000 tokens > 200000 maximum"), oneloop.ErrContextOverflow},
-		{script.Fail(500, "api_error", "no"), oneloop.ErrServer},
-		{script.Fail(529, "overloaded_error", "no"), oneloop.ErrOverloaded},
-		{inStream, oneloop.ErrOverloaded},
-		{cut, oneloop.ErrStreamCut},
-		{script.HTML(200, "<p>hello"), oneloop.ErrNotAPI},
-	} {
-		s := Serve(t, c.reply)
-		_, msg, err := generate(t.Context(), open(t, s.URL()), asking())
-		var api *oneloop.APIError
-		if msg != nil || !errors.As(err, &api) || !errors.Is(err, c.want) {
-			t.Errorf("got %v, want %v", err, c.want)
-		}
-	}
-}
-
-func voids(t *testing.T, open opener) {
-	cut := script.Say(script.Text("half"))
-	cut.Cut = &script.Cut{Events: -2}
-	s := Serve(t, cut)
-	events, _, err := generate(t.Context(), open(t, s.URL()), asking())
-	if err == nil {
-		t.Fatal("a cut reply is no error")
-	}
-	last := slices.IndexFunc(events, func(e oneloop.Event) bool { return e.Kind() == oneloop.KindDiscard })
-	if last < 0 {
-		t.Fatal("nothing says that the deltas are void")
-	}
-	for _, e := range events[last:] {
-		if e.Kind() == oneloop.KindTextDelta {
-			t.Error("text comes after it was declared void")
-		}
-	}
+	return out.String()
 }

@@ -38,23 +38,30 @@ type Wire struct {
 	Sent func(Reply, *Request)
 }
 
-// Traits are what an API cannot say, so that nobody waits for it.
+// Traits are what an API is like, and what it cannot say, so that nobody waits
+// for it.
 type Traits struct {
-	Hidden    bool // reasoning is not shown
-	Unsealed  bool // reasoning needs not, or cannot, go back
-	NoIDs     bool // calls have no ids
-	NoRefusal bool // no reply says that it is a refusal
-	NoCache   bool // usage does not tell what was read from a cache
-	NoThought bool // usage does not tell how much was reasoning
-	NoErrors  bool // errors have no types: the status is all they say
-	NoPieces  bool // a call comes whole
+	Hidden     bool // reasoning is not shown
+	NoIDs      bool // calls have no ids
+	NoRefusal  bool // no reply says that it is a refusal
+	NoSequence bool // no reply says that it stopped at a sequence
+	NoCache    bool // usage does not tell what was read from a cache
+	NoThought  bool // usage does not tell how much was reasoning
+	NoBilling  bool // no error says that the account cannot pay
+	NoClasses  bool // errors in a stream have no types
+	NoPieces   bool // a call comes whole
+	InOrder    bool // pieces of calls come one call after the other
+	Hint       bool // the body of an error says when to come back
+	Lines      bool // a stream is lines, not server-sent events
 
 	// Own is a block of a type of the API's own, which has to go back as it
 	// came; nil: there is none.
 	Own json.RawMessage
-	// Finish is text that stands in a stream where the reply is complete: what
-	// ends before it is cut.
+	// Finish is text that stands in the event that completes a reply, and in
+	// none before: what ends before it is cut.
 	Finish string
+	// Usages are usages that make no sense.
+	Usages []json.RawMessage
 }
 
 // messages is the Messages API.
@@ -64,6 +71,7 @@ func (s *Server) messages() *Wire {
 		Traits: Traits{
 			Own:    json.RawMessage(`{"type":"hologram","depth":18446744073709551616,"a":{"z":1,"b":2}}`),
 			Finish: `"stop_reason":"`,
+			Usages: odd(`{"input_tokens":-1,"output_tokens":1e30}`, `{"input_tokens":"x","output_tokens":1.5,"cache_creation":[]}`),
 		},
 		Serves: func(r *Request) bool {
 			path, _, _ := strings.Cut(r.Path, "?")
@@ -83,6 +91,14 @@ func (s *Server) messages() *Wire {
 		Error: func(e Error) []byte { return e.body() },
 		Sent:  func(r Reply, req *Request) { s.remember(*req, r) },
 	}
+}
+
+func odd(usages ...string) []json.RawMessage {
+	var out []json.RawMessage
+	for _, u := range usages {
+		out = append(out, json.RawMessage(u))
+	}
+	return out
 }
 
 func (s *Server) wire() *Wire {

@@ -66,8 +66,10 @@ func Chat(d Dialect) *script.Wire {
 	return &script.Wire{
 		Name: "Chat Completions",
 		Traits: script.Traits{
-			Hidden: d.Reasoning == "", Unsealed: !d.Details, NoErrors: d.CodeOnly, NoPieces: d.WholeCall,
-			Finish: `"finish_reason":"`,
+			Hidden: d.Reasoning == "", NoIDs: d.NoID, NoPieces: d.WholeCall, InOrder: d.NoIndex || d.SameIndex,
+			NoSequence: true, Hint: !d.CodeOnly, Finish: `"finish_reason":"`,
+			Usages: texts(`{"prompt_tokens":-1,"completion_tokens":1e30}`, `{"prompt_tokens":"x","completion_tokens":1.5,"prompt_tokens_details":[]}`,
+				`{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":5}}`),
 		},
 		Aside: models,
 		Serves: func(r *script.Request) bool {

@@ -2,7 +2,9 @@ package wires
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"oneloop/looptest/script"
@@ -14,9 +16,10 @@ func Gemini() *script.Wire {
 	return &script.Wire{
 		Name: "Gemini",
 		Traits: script.Traits{
-			NoPieces: true,
-			Own:      json.RawMessage(`{"hologram":{"depth":18446744073709551616,"a":{"z":1,"b":2}}}`),
-			Finish:   `"finishReason":"`,
+			NoPieces: true, NoSequence: true, NoBilling: true, Hint: true,
+			Usages: texts(`{"promptTokenCount":-1,"candidatesTokenCount":1e30}`, `{"promptTokenCount":"x","candidatesTokenCount":1.5,"promptTokensDetails":{}}`),
+			Own:    json.RawMessage(`{"hologram":{"depth":18446744073709551616,"a":{"z":1,"b":2}}}`),
+			Finish: `"finishReason":"`,
 		},
 		Aside: geminiModels,
 		Serves: func(r *script.Request) bool {
@@ -186,7 +189,9 @@ func geminiView(parts []geminiPart) []script.Content {
 			c.Type, c.ID, c.Name, c.Input = "tool_use", p.Call.ID, p.Call.Name, p.Call.Args
 		case p.Response != nil:
 			c.Type, c.ID, c.Name = "tool_result", p.Response.ID, p.Response.Name
-			for _, v := range keys(p.Response.Response) {
+			response := keys(p.Response.Response)
+			for _, key := range slices.Sorted(maps.Keys(response)) {
+				v := response[key]
 				if kind(v) == "string" {
 					c.Content = append(c.Content, text(str(v)))
 				} else {

@@ -60,7 +60,7 @@ func (m *gemini) check(r *script.Request) []script.Breach {
 			m.returned(g, fmt.Sprintf("contents[%d]", i), all[i])
 		}
 	}
-	if strings.Contains(r.Model, "gemini-3") {
+	if signs(r.Model) {
 		g.signed(contents, all)
 	}
 	return g.found
@@ -302,6 +302,7 @@ func (m *gemini) remember(r script.Reply, req *script.Request) {
 	if r.Body != nil || r.SSE != nil || r.Status >= http.StatusBadRequest || r.Error != nil {
 		return
 	}
+	r = r.Filled(req)
 	parts, err := geminiParts(script.Object("parts", join(turn(geminiPieces(r), r.Interleave))))
 	if err == nil && len(parts) > 0 {
 		m.sent = append(m.sent, geminiSent{settled(parts), req.Model})

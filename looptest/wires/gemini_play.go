@@ -1,6 +1,7 @@
 package wires
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,10 +11,11 @@ import (
 
 // geminiPieces are the parts of a reply, block by block. The signature of
 // reasoning stands on the first part after it that is none: where none comes,
-// on an empty text.
+// on an empty text. Newer models sign the first call of a reply in any case.
 func geminiPieces(r script.Reply) [][]json.RawMessage {
 	var out [][]json.RawMessage
 	seal := ""
+	unsigned := signs(r.Model)
 	for _, b := range r.Blocks {
 		p := b.Parts()
 		var parts []json.RawMessage
@@ -37,6 +39,10 @@ func geminiPieces(r script.Reply) [][]json.RawMessage {
 				add("text", piece)
 			}
 		case "tool_use":
+			if unsigned && seal == "" {
+				seal = base64.StdEncoding.EncodeToString([]byte("signed " + r.ID))
+			}
+			unsigned = false
 			add("functionCall", geminiCall(p))
 		default:
 			parts = append(parts, p.Whole)
@@ -48,6 +54,10 @@ func geminiPieces(r script.Reply) [][]json.RawMessage {
 	}
 	return out
 }
+
+// signs reports whether a model signs its calls and refuses those that come
+// back without.
+func signs(model string) bool { return strings.Contains(model, "gemini-3") }
 
 func geminiCall(p script.Parts) json.RawMessage {
 	pairs := []any{"name", p.Name}

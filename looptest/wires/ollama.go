@@ -21,8 +21,9 @@ func Ollama(o OllamaServer) *script.Wire {
 	return &script.Wire{
 		Name: "Ollama chat",
 		Traits: script.Traits{
-			Unsealed: true, NoIDs: o.NoIDs, NoRefusal: true, NoCache: true, NoThought: true, NoErrors: true, NoPieces: true,
+			NoIDs: o.NoIDs, NoRefusal: true, NoSequence: true, NoCache: true, NoThought: true, NoClasses: true, NoPieces: true, Lines: true,
 			Finish: `"done":true`,
+			Usages: texts(`{"prompt_eval_count":-1,"eval_count":1e30}`, `{"prompt_eval_count":"x","eval_count":1.5}`),
 		},
 		Aside: ollamaAside,
 		Serves: func(r *script.Request) bool {

@@ -15,8 +15,9 @@ func Responses() *script.Wire {
 	return &script.Wire{
 		Name: "Responses",
 		Traits: script.Traits{
-			Own:    json.RawMessage(`{"type":"hologram","id":"holo_1","depth":18446744073709551616,"a":{"z":1,"b":2}}`),
-			Finish: `"type":"response.completed"`,
+			Own:        json.RawMessage(`{"type":"hologram","id":"holo_1","depth":18446744073709551616,"a":{"z":1,"b":2}}`),
+			NoSequence: true, Hint: true, Finish: `"type":"response.completed"`,
+			Usages: texts(`{"input_tokens":-1,"output_tokens":1e30}`, `{"input_tokens":"x","output_tokens":1.5,"input_tokens_details":[]}`),
 		},
 		Aside: models,
 		Serves: func(r *script.Request) bool {

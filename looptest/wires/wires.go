@@ -149,6 +149,14 @@ func equal(a, b json.RawMessage) bool {
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
+func texts(raw ...string) []json.RawMessage {
+	var out []json.RawMessage
+	for _, s := range raw {
+		out = append(out, json.RawMessage(s))
+	}
+	return out
+}
+
 func join(list []json.RawMessage) json.RawMessage {
 	b := []byte{'['}
 	for i, raw := range list {

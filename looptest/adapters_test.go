@@ -1,0 +1,47 @@
+package looptest_test
+
+import (
+	"testing"
+
+	"oneloop"
+	"oneloop/looptest"
+	"oneloop/looptest/wires"
+	"oneloop/model/anthropic"
+	"oneloop/model/gemini"
+)
+
+// adapter is one adapter with the API it is tested against.
+type adapter struct {
+	name    string
+	subject looptest.Subject
+}
+
+// adapters are all that there are.
+func adapters() []adapter {
+	return []adapter{
+		{"anthropic", looptest.Subject{Open: func(t testing.TB, url string) oneloop.Model {
+			return made(t)(anthropic.New(anthropic.Config{BaseURL: url, Key: looptest.Key, Model: "claude-sonnet-5"}))
+		}}},
+		{"gemini", looptest.Subject{Wire: wires.Gemini, Open: func(t testing.TB, url string) oneloop.Model {
+			return made(t)(gemini.New(gemini.Config{BaseURL: url, Key: looptest.Key, Model: "gemini-3-pro-preview"}))
+		}}},
+	}
+}
+
+// made ends the test when an adapter could not be made.
+func made(t testing.TB) func(oneloop.Model, error) oneloop.Model {
+	t.Helper()
+	return func(m oneloop.Model, err error) oneloop.Model {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+}
+
+func TestEveryAdapterKeepsTheContract(t *testing.T) {
+	looptest.Census(t)
+	for _, a := range adapters() {
+		t.Run(a.name, func(t *testing.T) { looptest.TestModel(t, a.subject) })
+	}
+}
