@@ -24,7 +24,7 @@ const module = "oneloop"
 var (
 	byWire      = []string{".", "model/catalog", "internal/rawjson", "internal/sse", "internal/wire", "internal/unseen"}
 	byWorkspace = []string{"workspace", "workspace/confine", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/system", "internal/unseen"}
-	byTool      = append([]string{".", "tool", "policy/shell", "internal/text", "internal/webpage"}, byWorkspace...)
+	byTool      = append([]string{".", "tool", "policy/shell", "internal/schema", "internal/text", "internal/webpage"}, byWorkspace...)
 )
 
 // mayImport says which packages of ours a package may reach, directly or
@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/guard":    {"internal/unseen"},
 	"internal/ignore":   {},
 	"internal/mask":     {},
+	"internal/schema":   {},
 	"internal/sse":      {},
 	"internal/rawjson":  {},
 	"internal/wire":     {".", "internal/rawjson", "internal/sse", "internal/unseen"},
