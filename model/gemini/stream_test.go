@@ -203,6 +203,10 @@ func TestArgumentsThatComeInPiecesAreOneObject(t *testing.T) {
 	if cut.Err != nil || cut.Message.Stop != oneloop.StopMaxTokens || cut.Message.ToolUses()[0].Broken == "" {
 		t.Errorf("cut at the limit: %+v, %v", cut.Message, cut.Err)
 	}
+	next := stream(t, said("", `{"functionCall":{"name":"Edit","partialArgs":[{"jsonPath":"$.a","numberValue":1}],"willContinue":true}}`), said("STOP", `{"functionCall":{"name":"Bash","args":{}}}`))
+	if next.Err != nil || len(next.Message.ToolUses()) != 2 || string(next.Message.ToolUses()[0].Input) != `{"a":1}` || next.Message.ToolUses()[0].Broken != "" {
+		t.Errorf("a call that the next one ends: %+v, %v", next.Message, next.Err)
+	}
 	open := stream(t, said("STOP", `{"functionCall":{"name":"Edit","willContinue":true}}`))
 	if !errors.Is(open.Err, oneloop.ErrStreamCut) {
 		t.Errorf("a call left open: %+v, %v", open.Message, open.Err)
