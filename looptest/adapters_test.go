@@ -45,3 +45,14 @@ func TestEveryAdapterKeepsTheContract(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) { looptest.TestModel(t, a.subject) })
 	}
 }
+
+func TestAConversationCrossesFromEveryAdapterToEveryOtherAndBack(t *testing.T) {
+	looptest.Census(t)
+	for _, from := range adapters() {
+		for _, to := range adapters() {
+			if from.name != to.name {
+				t.Run(from.name+" to "+to.name, func(t *testing.T) { looptest.TestCrossing(t, from.subject, to.subject) })
+			}
+		}
+	}
+}

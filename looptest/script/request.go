@@ -127,6 +127,18 @@ func (r Request) Results() []Content {
 	return out
 }
 
+// Called reports whether a call with this id was made before.
+func (r Request) Called(id string) bool {
+	for _, m := range r.Messages {
+		for _, c := range m.Content {
+			if c.Type == "tool_use" && c.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // parse fills the view. The error is the first thing that is not as the API
 // wants it; the gate words what follows from it.
 func (r *Request) parse() error {

@@ -41,7 +41,8 @@ func (s *Server) remember(req Request, reply Reply) {
 		}
 		if kind == "tool_use" {
 			var c struct{ ID string }
-			if json.Unmarshal(raw, &c) == nil {
+			// A client gives a call another id when this one is taken.
+			if json.Unmarshal(raw, &c) == nil && !req.Called(c.ID) {
 				p.ids = append(p.ids, c.ID)
 			}
 		}

@@ -297,6 +297,11 @@ func (c *chat) remember(r script.Reply, req *script.Request) {
 		return
 	}
 	if m, err := parseChatMessage(body.Choices[0].Message); err == nil {
+		for i, call := range m.Calls {
+			if req.Called(call.ID) {
+				m.Calls[i].ID = "" // it comes back with another one
+			}
+		}
 		c.sent = append(c.sent, m)
 	}
 }

@@ -192,6 +192,7 @@ func geminiView(parts []geminiPart) []script.Content {
 			response := keys(p.Response.Response)
 			for _, key := range slices.Sorted(maps.Keys(response)) {
 				v := response[key]
+				c.IsError = c.IsError || key == "error"
 				if kind(v) == "string" {
 					c.Content = append(c.Content, text(str(v)))
 				} else {

@@ -303,6 +303,12 @@ func (m *gemini) remember(r script.Reply, req *script.Request) {
 		return
 	}
 	r = r.Filled(req)
+	for i, b := range r.Blocks {
+		if p := b.Parts(); p.Type == "tool_use" && req.Called(p.ID) {
+			r.Blocks = slices.Clone(r.Blocks)
+			r.Blocks[i] = script.ToolPieces("", p.Name, p.Pieces...) // it comes back with another id
+		}
+	}
 	parts, err := geminiParts(script.Object("parts", join(turn(geminiPieces(r), r.Interleave))))
 	if err == nil && len(parts) > 0 {
 		m.sent = append(m.sent, geminiSent{settled(parts), req.Model})

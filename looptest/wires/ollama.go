@@ -297,6 +297,11 @@ func (x *ollama) remember(r script.Reply, req *script.Request) {
 		return
 	}
 	m, err := parseOllamaMessage(keys(x.whole(r.Filled(req)))["message"])
+	for i, call := range m.calls {
+		if req.Called(call.ID) {
+			m.calls[i].ID = "" // it comes back with another one
+		}
+	}
 	if err == nil && len(m.calls) > 0 {
 		x.sent = append(x.sent, m.calls)
 	}

@@ -1,6 +1,7 @@
 package wires
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -265,7 +266,13 @@ func (x *responses) remember(r script.Reply, req *script.Request) {
 	if r.Body != nil || r.SSE != nil || r.Status >= http.StatusBadRequest || r.Error != nil {
 		return
 	}
-	if items := doneItems(r.Filled(req), req); len(items) > 0 {
+	items := doneItems(r.Filled(req), req)
+	for i, raw := range items {
+		if item := keys(raw); item["call_id"] != nil && req.Called(str(item["call_id"])) {
+			items[i] = bytes.Replace(raw, []byte(`"call_id":`), []byte(`"call_id":"","was":`), 1) // it comes back with another one
+		}
+	}
+	if len(items) > 0 {
 		x.sent = append(x.sent, items)
 	}
 }

@@ -42,11 +42,11 @@ func project(b oneloop.Block, from oneloop.Origin, model string) oneloop.Block {
 			return nil
 		}
 	case *oneloop.ToolUse:
-		if !asIs {
+		if !asIs || !wire.GoodID(b.ID) {
 			return plainCall(b)
 		}
 	case *oneloop.ToolResult:
-		if !asIs {
+		if !asIs || !wire.GoodID(b.ID) { // one that was stored has JSON, with the id of another API's call
 			return plainResult(b)
 		}
 	case *oneloop.Media:
