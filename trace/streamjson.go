@@ -55,6 +55,8 @@ type StreamJSON struct {
 	denials []denial
 	last    *oneloop.Message
 	pieces  *pieces
+	formed  json.RawMessage // the answer, where one of a form was asked for
+	unfit   error           // that there is none
 }
 
 type denial struct {
@@ -253,6 +255,12 @@ func (s *StreamJSON) spend(e oneloop.Spend, child bool) {
 	}
 }
 
+// Structured gives the result an answer in a form that was asked for, as JSON.
+func (s *StreamJSON) Structured(value json.RawMessage) { s.formed = value }
+
+// Unfit says that err is that there is no answer of that form.
+func (s *StreamJSON) Unfit(err error) { s.unfit = err }
+
 // Result writes the last line: how the turn ended. Answer is the final text;
 // err is what ended the turn, nil when it was done.
 func (s *StreamJSON) Result(answer string, err error) {
@@ -272,6 +280,12 @@ func (s *StreamJSON) Result(answer string, err error) {
 	if err != nil {
 		fields["subtype"], fields["terminal_reason"] = ending(err, s.last)
 		fields["errors"] = []string{err.Error()}
+	}
+	if s.unfit != nil && errors.Is(err, s.unfit) {
+		fields["subtype"], fields["terminal_reason"] = "error_max_structured_output_retries", nil
+	}
+	if s.formed != nil {
+		fields["structured_output"] = s.formed
 	}
 	s.line(fields)
 }

@@ -228,7 +228,7 @@ func (p *program) hooks(s spec, ws workspace.Workspace, a *agent) (*policy.Hooks
 // session: its beginning and its end are other moments.
 func (p *program) moments(a, parent *agent, s *session.Session) {
 	if parent == nil {
-		s.BeforePrompt, s.AtStop = p.attaching(a, a.hooks.BeforePrompt), a.hooks.AtStop
+		s.BeforePrompt, s.AtStop = p.attaching(a, a.hooks.BeforePrompt), p.asking(a.hooks.AtStop)
 		s.AtStart = func(ctx context.Context) error { return a.ends.start(ctx, a.hooks) }
 		s.AtEnd = func(ctx context.Context) error { return a.ends.end(ctx, a.hooks) }
 		return

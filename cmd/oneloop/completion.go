@@ -242,7 +242,7 @@ func (p *program) valuesOf(flag, prefix, now string) []candidate {
 		return begunWith(append(slices.Clone(toolNames), "bash"), prefix+done, now[len(done):])
 	case "resume":
 		return p.someSessions(prefix, now)
-	case "image", "trace", "prompt":
+	case "image", "json-schema", "trace", "prompt":
 		return []candidate{{anyFile, ""}}
 	case "directory", "add-dir", "test":
 		return []candidate{{anyFolder, ""}}

@@ -21,6 +21,9 @@ import (
 // converse talks with the user until they leave.
 func (p *program) converse(ctx context.Context) (err error) {
 	p.ready() // from here on there may be a terminal to give back
+	if p.opts.schema != "" {
+		return usagef(p.words.FlagTogether, "--json-schema", p.words.OneTask)
+	}
 	dir, err := p.folder()
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ type options struct {
 	dir          string
 	dirs         []string // further ones
 	images       []string
+	schema       string // file of the form the answer is to have, or that form
 	maxTurns     int
 	maxCost      float64
 	output       string
@@ -111,6 +112,7 @@ func flagSet(o *options) *pflag.FlagSet {
 	f.StringVarP(&o.dir, "directory", "C", "", "")
 	f.StringArrayVar(&o.dirs, "add-dir", nil, "")
 	f.StringArrayVar(&o.images, "image", nil, "")
+	f.StringVar(&o.schema, "json-schema", "", "")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "")
 	f.Float64Var(&o.maxCost, "max-cost", 0, "")
 	f.StringVar(&o.output, "output-format", "text", "")
@@ -237,6 +239,8 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return bad("--sandbox", o.sandbox, sandboxes...)
 	case f.Changed("bell") && !rings(o.bell):
 		return bad("--bell", o.bell, "--bell", "--bell=30", "--bell=false")
+	case f.Changed("json-schema") && (o.schema == "" || o.command != ""):
+		return bad("--json-schema", o.schema, "FILE", `'{"type":"object", …}'`)
 	case f.Changed("max-turns") && o.maxTurns < 1:
 		return bad("--max-turns", o.maxTurns, wholeNumbers)
 	case f.Changed("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)):

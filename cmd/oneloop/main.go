@@ -19,6 +19,7 @@ import (
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
 	"oneloop/team"
+	"oneloop/tool"
 	"oneloop/workspace"
 )
 
@@ -49,6 +50,7 @@ type program struct {
 	instructed bool // it was said what of the instructions is left out
 
 	definitions definitions
+	form        *tool.Answer // the form the answer is to have; nil: any
 }
 
 // run does what the command line says and returns the exit code.

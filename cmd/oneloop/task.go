@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"oneloop"
 	"oneloop/internal/tui"
 	"oneloop/session"
+	"oneloop/tool"
 	"oneloop/trace"
 	"oneloop/workspace"
 )
@@ -40,6 +42,9 @@ func (p *program) task(ctx context.Context) (err error) {
 	}
 	blocks, notice, err := p.said()
 	if err != nil {
+		return err
+	}
+	if err := p.inForm(); err != nil {
 		return err
 	}
 	if err := p.load(ctx, dir, nil); err != nil {
@@ -80,10 +85,11 @@ func (p *program) task(ctx context.Context) (err error) {
 	if ctx.Err() == nil && tui.Rings(p.stderr, p.settings.Bell, waits) {
 		io.WriteString(p.stderr, "\a") // where it fails nobody is there
 	}
+	text, err := p.formed(said.text(), err)
 	if err == nil {
 		err = said.denied()
 	}
-	return errors.Join(err, out.end(said.text(), err), traced.done())
+	return errors.Join(err, out.end(text, err), traced.done())
 }
 
 // listen runs a turn and hands every event to all who listen, one at a time.
@@ -211,6 +217,11 @@ func (p *program) output(a *agent, stop func(error)) output {
 			stop(err)
 		}
 	}, func(answer string, err error) error {
+		if unfit, ok := errors.AsType[*tool.AnswerError](err); ok {
+			s.Unfit(unfit)
+		} else if p.form != nil && err == nil {
+			s.Structured(json.RawMessage(answer))
+		}
 		s.Result(answer, err)
 		return s.Err()
 	}}

@@ -106,6 +106,9 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		})))
 	}
 	p.agentTool(s, a, box, judge)
+	if s.parent == nil && p.form != nil { // it does nothing, so nothing judges it
+		box.Tools = append(box.Tools, p.form.Tool())
+	}
 	// What a skill runs goes through Bash, if it is left to the agent.
 	if i := slices.IndexFunc(box.Tools, func(t oneloop.Tool) bool { return t.Name == "Bash" }); i >= 0 {
 		bash := box.Tools[i]

@@ -41,6 +41,7 @@ type Text struct {
 	PromptNUL       string
 	PromptUTF8      string
 	NoKey           string // the ways to go on
+	OneTask         string // as opposed to a conversation
 	BadFile         string // file, error
 	BadDir          string // folder, error
 	StdinNothing    string //

@@ -44,6 +44,8 @@ Flags
   -C DIR                 work in this folder
   --add-dir DIR          work in this folder besides; may be given several times
   -p, --                 what follows is the task, whatever it looks like
+  --json-schema FILE     the answer to a task is JSON that fits this schema, or
+                         the run fails (exit code 1)
   --max-turns N          at most N requests to the model
   --max-cost USD         at most so many US dollars
   --output-format F      text, json or stream-json
@@ -98,6 +100,7 @@ Exit code
 	PromptTooBig:    "the task is longer than %s, the most that can be sent; put the text into a file and name the file in the task",
 	PromptNUL:       "the task contains NUL bytes, so it is no text; put the data into a file and name the file in the task",
 	PromptUTF8:      "the task is not valid UTF-8; convert it first, e.g. with iconv -t UTF-8",
+	OneTask:         "one task: oneloop --json-schema FILE \"task\"",
 	BadFile:         "cannot read %s: %v",
 	BadDir:          "cannot work in %s: %v",
 	StdinNothing:    "stdin is open and silent; going on without it",

@@ -41,6 +41,8 @@ var chinese = Text{
   -C 目录                在这个目录里工作
   --add-dir 目录         也在这个目录里工作，可以写多次
   -p, --                 后面的内容一律当作任务
+  --json-schema 文件     任务的答案是符合此 JSON Schema 的 JSON，否则
+                         运行失败（退出码 1）
   --max-turns N          最多向模型请求 N 次
   --max-cost 金额        最多花多少美元
   --output-format 格式   text、json 或 stream-json
@@ -89,6 +91,7 @@ var chinese = Text{
 	PromptTooBig:    "任务超过 %s，这是最多能发送的长度；请把内容存成文件，在任务里写上文件名",
 	PromptNUL:       "任务里有 NUL 字节，不是文本；请把数据存成文件，在任务里写上文件名",
 	PromptUTF8:      "任务不是有效的 UTF-8；请先转换编码，例如用 iconv -t UTF-8",
+	OneTask:         "单个任务：oneloop --json-schema 文件 \"任务\"",
 	BadFile:         "无法读取 %s：%v",
 	BadDir:          "无法在 %s 里工作：%v",
 	StdinNothing:    "标准输入开着，却没有内容；不再等它",
