@@ -143,19 +143,28 @@ func (r *reply) end(reason string) error {
 	return nil
 }
 
-// message takes in a piece of the message.
+// message takes in a piece of the message. What was thought comes before what
+// was said, wherever it stands.
 func (r *reply) message(m rawjson.Value) {
+	var said, thought, calls rawjson.Value
 	for key, val := range m.Fields() {
 		switch string(key) {
-		case content, thinking:
-			if q, ok := val.Quoted(); ok && len(q) > 0 {
-				r.text(string(key), q)
-			}
+		case content:
+			said = val
+		case thinking:
+			thought = val
 		case toolCall:
-			for call := range val.Items() {
-				r.call(call)
-			}
+			calls = val
 		}
+	}
+	if q, ok := thought.Quoted(); ok && len(q) > 0 {
+		r.text(thinking, q)
+	}
+	if q, ok := said.Quoted(); ok && len(q) > 0 {
+		r.text(content, q)
+	}
+	for call := range calls.Items() {
+		r.call(call)
 	}
 }
 
@@ -188,7 +197,7 @@ func (r *reply) call(v rawjson.Value) {
 	p := &part{field: toolCall, call: bytes.Clone(v)}
 	r.parts = append(r.parts, p)
 	f := p.call.Field("function")
-	input, _ := arguments(f)
+	input := arguments(f)
 	if string(input) == "{}" {
 		input = nil
 	}
@@ -196,15 +205,15 @@ func (r *reply) call(v rawjson.Value) {
 }
 
 // arguments are those of a function. There are servers that give them as text.
-func arguments(function rawjson.Value) (json []byte, asText bool) {
+func arguments(function rawjson.Value) []byte {
 	args := function.Field("arguments")
 	if q, ok := args.Quoted(); ok {
-		return rawjson.AppendUnquoted(nil, q), true
+		return rawjson.AppendUnquoted(nil, q)
 	}
 	if args.IsNull() {
-		return nil, false
+		return nil
 	}
-	return args, false
+	return args
 }
 
 // Whole takes in an answer that came in one piece.
@@ -302,15 +311,11 @@ func (r *reply) toolUse(p *part, number int, m *oneloop.Message) *oneloop.ToolUs
 		wire.Repaired(m, number, "name", name, c.Name)
 		inside = append(inside, rawjson.Edit{Name: "name", Value: rawjson.AppendString(nil, c.Name)})
 	}
-	args, asText := arguments(function)
+	args := arguments(function)
 	c.Input, c.Broken = wire.Input(args, false)
 	if !rawjson.Parse(args).IsObject() && !wire.Blank(string(args)) {
 		wire.Repaired(m, number, "input", wire.Shorten(string(args)), "")
-		value := c.Input
-		if asText {
-			value = rawjson.AppendString(nil, string(c.Input))
-		}
-		inside = append(inside, rawjson.Edit{Name: "arguments", Value: value})
+		inside = append(inside, rawjson.Edit{Name: "arguments", Value: c.Input})
 	}
 	if !function.IsObject() {
 		function = rawjson.Value("{}")
