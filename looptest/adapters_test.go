@@ -5,9 +5,11 @@ import (
 
 	"oneloop"
 	"oneloop/looptest"
+	"oneloop/looptest/script"
 	"oneloop/looptest/wires"
 	"oneloop/model/anthropic"
 	"oneloop/model/gemini"
+	"oneloop/model/ollama"
 )
 
 // adapter is one adapter with the API it is tested against.
@@ -25,6 +27,12 @@ func adapters() []adapter {
 		{"gemini", looptest.Subject{Wire: wires.Gemini, Open: func(t testing.TB, url string) oneloop.Model {
 			return made(t)(gemini.New(gemini.Config{BaseURL: url, Key: looptest.Key, Model: "gemini-3-pro-preview"}))
 		}}},
+		{"ollama", looptest.Subject{
+			Wire: func() *script.Wire { return wires.Ollama(wires.OllamaServer{}) },
+			Open: func(t testing.TB, url string) oneloop.Model {
+				return made(t)(ollama.New(ollama.Config{BaseURL: url, Key: looptest.Key, Model: "scripted-model"}))
+			},
+		}},
 	}
 }
 

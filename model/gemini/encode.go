@@ -188,7 +188,7 @@ func (m *Model) thinking(effort string, emit func(oneloop.Event)) (string, error
 	if how == catalog.Budget {
 		return config + `,"thinkingBudget":` + strconv.Itoa(budgets[i].tokens), nil
 	}
-	return config + `,"thinkingLevel":"` + budgets[min(i, 3)].effort + `"`, nil
+	return config + `,"thinkingLevel":"` + strings.ToUpper(budgets[min(i, 3)].effort) + `"`, nil
 }
 
 // reasons says how the model is asked to reason.

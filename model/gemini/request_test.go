@@ -112,8 +112,8 @@ func TestTheSystemPromptToolsAndSettingsAreSent(t *testing.T) {
 	req.Params = oneloop.Params{MaxTokens: 100, Effort: "max"}
 	head := `"systemInstruction":{"parts":[{"text":"be brief"}]},"tools":[{"functionDeclarations":[{"name":"Bash","description":"runs","parametersJsonSchema":{"type":"object","additionalProperties":false}},{"name":"Read","description":"","parametersJsonSchema":{"type":"object"}}]},{"googleSearch":{}}],"contents":[`
 	for model, config := range map[string]string{
-		"gemini-9-flash":          `{"generationConfig":{"maxOutputTokens":100,"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"high"}},` + head,
-		"gemini-flash-latest":     `{"generationConfig":{"maxOutputTokens":100,"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"high"}},` + head,
+		"gemini-9-flash":          `{"generationConfig":{"maxOutputTokens":100,"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"HIGH"}},` + head,
+		"gemini-flash-latest":     `{"generationConfig":{"maxOutputTokens":100,"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"HIGH"}},` + head,
 		"models/gemini-2.5-x":     `{"generationConfig":{"maxOutputTokens":100,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":24576}},` + head,
 		"gemini-2.0-x":            `{"generationConfig":{"maxOutputTokens":100},` + head,
 		"tunedModels/of-somebody": `{"generationConfig":{"maxOutputTokens":100},` + head,

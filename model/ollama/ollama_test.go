@@ -317,7 +317,7 @@ func TestWhatAnotherAPISaidAndImagesAreRendered(t *testing.T) {
 			oneloop.NewMessage(oneloop.User, &oneloop.ToolResult{ID: "t2", IsError: true, Content: []oneloop.Block{&oneloop.Text{Text: "no file"}}}),
 		}}
 	head := `"tools":[{"type":"function","function":{"name":"Read","description":"reads","parameters":{"type":"object"}}}],"messages":[{"role":"system","content":"be\n\nbrief"},`
-	rest := `{"role":"assistant","content":"a\nb","tool_calls":[{"function":{"name":"Read","arguments":{"n":1}}}]},`
+	rest := `{"role":"assistant","content":"ab","tool_calls":[{"function":{"name":"Read","arguments":{"n":1}}}]},`
 	last := `{"role":"assistant","content":"","tool_calls":[{"function":{"name":"Read","arguments":{}}}]},{"role":"tool","content":"Error: no file","tool_name":"Read"}]}`
 	pdf := `[a document (application/pdf) stood here, which this model cannot be sent]`
 	want := head + `{"role":"user","content":"look","images":["cG5n"]},` + rest +

@@ -17,7 +17,7 @@ import (
 // a message of the user one for each result and one for the rest. What is lost:
 //
 //	block        from this model       from another model, another API or ours
-//	Text         nothing               all but the text; several texts are one, a line each
+//	Text         nothing               all but the text; several texts are one
 //	Thinking     nothing               the block
 //	ToolUse      nothing               all but name and input: calls and results then meet by
 //	                                   name and order
@@ -72,6 +72,12 @@ func (e *encoder) reply(m *oneloop.Message) ([]byte, error) {
 		}
 		switch b := b.(type) {
 		case *oneloop.Text:
+			if i > 0 && len(texts) > 0 {
+				if _, ok := m.Blocks[i-1].(*oneloop.Text); ok { // one text in two pieces
+					texts[len(texts)-1] += b.Text
+					continue
+				}
+			}
 			if !wire.Blank(b.Text) {
 				texts = append(texts, b.Text)
 			}

@@ -23,8 +23,6 @@ func subject(server wires.OllamaServer) looptest.Subject {
 	}
 }
 
-func TestTheContractOfAModelHolds(t *testing.T) { looptest.TestModel(t, subject(wires.OllamaServer{})) }
-
 func TestTheContractOfCallsHoldsWithAServerThatGivesNoIDs(t *testing.T) {
 	looptest.TestCalls(t, subject(wires.OllamaServer{NoIDs: true}))
 }
