@@ -23,15 +23,16 @@ func adapters() []adapter {
 	return []adapter{
 		{"anthropic", looptest.Subject{Open: func(t testing.TB, url string) oneloop.Model {
 			return made(t)(anthropic.New(anthropic.Config{BaseURL: url, Key: looptest.Key, Model: "claude-sonnet-5"}))
-		}}},
+		}, Seen: seen(checkAnthropic)}},
 		{"gemini", looptest.Subject{Wire: wires.Gemini, Open: func(t testing.TB, url string) oneloop.Model {
 			return made(t)(gemini.New(gemini.Config{BaseURL: url, Key: looptest.Key, Model: "gemini-3-pro-preview"}))
-		}}},
+		}, Seen: seen(checkGemini)}},
 		{"ollama", looptest.Subject{
 			Wire: func() *script.Wire { return wires.Ollama(wires.OllamaServer{}) },
 			Open: func(t testing.TB, url string) oneloop.Model {
 				return made(t)(ollama.New(ollama.Config{BaseURL: url, Key: looptest.Key, Model: "scripted-model"}))
 			},
+			Seen: seen(checkOllama),
 		}},
 	}
 }

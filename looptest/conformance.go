@@ -23,6 +23,9 @@ type Subject struct {
 	// Open makes the adapter for a server at url, with [Key] as its credential
 	// and any model that thinks.
 	Open func(t testing.TB, url string) oneloop.Model
+	// Seen, when it is set, is shown every request that the adapter makes, at
+	// the end of the test that it was made in.
+	Seen func(t testing.TB, r script.Request)
 }
 
 // law is a part of the contract.
@@ -82,6 +85,13 @@ func (b bench) wire() *script.Wire {
 func (b bench) serve(t testing.TB, replies ...script.Reply) (*script.Server, oneloop.Model) {
 	t.Helper()
 	s := ServeOver(t, b.wire(), replies...)
+	if b.Seen != nil {
+		t.Cleanup(func() {
+			for _, r := range s.Requests() {
+				b.Seen(t, r)
+			}
+		})
+	}
 	return s, b.Open(t, s.URL())
 }
 
