@@ -9,9 +9,9 @@
 // there is no cache to be asked for, and CacheTTL in the parameters says
 // nothing here.
 //
-// Schemas of tools go out as JSON Schema and reasoning is asked to be shown. A
-// server that refuses one of the two is asked again without it, once, and from
-// then on.
+// Schemas of tools go out as JSON Schema, reasoning is asked to be shown, and
+// its signatures go back. A server that refuses one of these is asked again
+// without it, once, and from then on.
 //
 // A [Model] sends every request once and waits for its answer as long as ctx
 // lets it. Programs that are to stand a busy or a silent API put two wrappers
@@ -71,6 +71,7 @@ type Model struct {
 
 	plainSchema atomic.Bool // schemas as JSON Schema were refused
 	noThoughts  atomic.Bool // the settings of reasoning were refused
+	unsealed    atomic.Bool // signatures were refused
 	notice      sync.Once
 	idle        wire.Idle[*encoder]
 }
@@ -180,9 +181,12 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	enc := m.idle.Take(req.Messages, func() *encoder { return newEncoder(m.name) })
-	defer m.idle.Give(enc)
+	enc := m.idle.Take(req.Messages, m.encoder)
+	defer func() { m.idle.Give(enc) }()
 	for {
+		if enc.unsealed != m.unsealed.Load() {
+			enc = m.encoder()
+		}
 		body, err := m.encode(enc, req, emit)
 		if err != nil {
 			return nil, err
@@ -194,6 +198,12 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 			return msg, err
 		}
 	}
+}
+
+func (m *Model) encoder() *encoder {
+	e := newEncoder(m.name)
+	e.unsealed = m.unsealed.Load()
+	return e
 }
 
 // adapt takes note of what a server does not know, and reports whether the
@@ -215,6 +225,11 @@ func (m *Model) adapt(err error, req *oneloop.Request, emit func(oneloop.Event))
 			return false
 		}
 		emit(oneloop.Notice{Text: m.name + " cannot show its reasoning, so it is not asked to"})
+	case strings.Contains(said, "thought signature") || strings.Contains(said, "thought_signature"):
+		if m.unsealed.Swap(true) {
+			return false
+		}
+		emit(oneloop.Notice{Text: "the server refuses the signatures of earlier reasoning, perhaps because another one made them; the conversation goes on without that reasoning"})
 	default:
 		return false
 	}

@@ -33,9 +33,10 @@ import (
 // The same message gives the same bytes in every request to the same model, so
 // that going back to a model finds its conversation as it was.
 type target struct {
-	model   string
-	signs   bool // it refuses calls without a signature
-	results bool // media may stand inside a result
+	model    string
+	signs    bool // it refuses calls without a signature
+	results  bool // media may stand inside a result
+	unsealed bool // it refuses signatures that were its own: what it said is as of another model
 }
 
 func targetOf(model string) target {
@@ -49,7 +50,7 @@ const unsigned = "skip_thought_signature_validator"
 // asIs reports whether a block of a message from this origin is sent in its own
 // bytes.
 func (t target) asIs(b oneloop.Block, from oneloop.Origin) bool {
-	return b.RawJSON() != nil && b.RawAPI() == API && from == oneloop.Origin{API: API, Model: t.model}
+	return !t.unsealed && b.RawJSON() != nil && b.RawAPI() == API && from == oneloop.Origin{API: API, Model: t.model}
 }
 
 // project returns the parts of a message.

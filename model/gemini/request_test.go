@@ -128,10 +128,11 @@ func TestTheSystemPromptToolsAndSettingsAreSent(t *testing.T) {
 	}
 }
 
-func TestAServerThatRefusesJSONSchemaOrReasoningIsAskedAgainWithout(t *testing.T) {
+func TestAServerThatRefusesWhatOthersTakeIsAskedAgainWithout(t *testing.T) {
 	for _, c := range []struct{ refusal, gone, now string }{
 		{`Invalid JSON payload received. Unknown name \"parametersJsonSchema\" at 'tools[0].function_declarations[0]': Cannot find field.`, "parametersJsonSchema", `"parameters":{"properties":{"a":{"type":"string"}},"type":"object"}`},
 		{`Thinking is not enabled for models/x`, "thinkingConfig", `{"generationConfig":{}`},
+		{`Corrupted thought signature.`, `"c2ln"`, `{"role":"model","parts":[{"functionCall":{"name":"Bash","args":{}},"thoughtSignature":"skip_thought_signature_validator"}]}`},
 	} {
 		var bodies []string
 		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -149,7 +150,8 @@ func TestAServerThatRefusesJSONSchemaOrReasoningIsAskedAgainWithout(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := hi()
+		req := answered(&oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopToolUse, Origin: oneloop.Origin{API: gemini.API, Model: "gemini-3-pro"}, Blocks: []oneloop.Block{
+			&oneloop.ToolUse{ID: "i1", Name: "Bash", Input: []byte("{}"), Wire: oneloop.Wire{API: gemini.API, Raw: []byte(`{"functionCall":{"name":"Bash","args":{},"id":"i1"},"thoughtSignature":"c2ln"}`)}}}})
 		req.Tools = []oneloop.ToolDef{{Name: "Bash", Schema: []byte(`{"$schema":"x","type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}`)}}
 		notices := 0
 		for range 2 {

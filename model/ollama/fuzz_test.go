@@ -75,7 +75,7 @@ func decodeFor(t *testing.T, stream []byte, split bool) (out outcome) {
 	n := 0
 	emit := func(e oneloop.Event) { out.events = append(out.events, e) }
 	msg, err := m.caller.Take(t.Context(), resp, emit, func(a *wire.Answer) wire.Reply {
-		r := m.reply(a, nil, nil, &fit{bytes: 50, window: 4096})
+		r := m.reply(a, nil, nil, &fit{size: size{bytes: 50}, window: 4096})
 		r.calls.NewID = func() string { n++; return fmt.Sprint("call_", n) }
 		return r
 	})

@@ -65,10 +65,11 @@ type Model struct {
 	mu     sync.Mutex
 	learnt bool
 	info   Info
-	window int     // tokens that fit
-	looked bool    // what the server really holds was looked up
-	sent   bool    // a reply came, so that the model is loaded
-	rate   float64 // bytes of a request a token, as counted so far; 0: not yet
+	tries  int  // how often it was asked in vain
+	window int  // tokens that fit
+	looked bool // what the server really holds was looked up
+	sent   bool // a reply came, so that the model is loaded
+	last   size // of the request that was counted last
 	notice sync.Once
 	idle   wire.Idle[*encoder]
 }
@@ -149,7 +150,7 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 	if err != nil {
 		return nil, err
 	}
-	if err := fit.before(); err != nil {
+	if err := fit.check(); err != nil {
 		return nil, m.overflow(err)
 	}
 	msg, err := m.caller.Ask(ctx, body, emit, func(a *wire.Answer) wire.Reply {
@@ -175,7 +176,8 @@ func (m *Model) learn(ctx context.Context, emit func(oneloop.Event)) Info {
 	defer m.mu.Unlock()
 	if !m.learnt {
 		info, err := m.server.Show(ctx, m.name)
-		if err != nil {
+		if m.tries++; err != nil {
+			m.learnt = m.tries == maxTries
 			return m.info // the request itself will tell
 		}
 		m.learnt, m.info = true, info
@@ -210,13 +212,16 @@ func window(name string, want int, info Info) int {
 	return want
 }
 
-// count takes note of how many bytes a token has.
+// maxTries is how often a server is asked what a model is that does not say.
+const maxTries = 3
+
+// count takes note of how many tokens a request had.
 func (m *Model) count(f *fit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sent = true
-	if rate := f.rate(); rate > 0 {
-		m.rate = rate
+	if f.rate() > 0 {
+		m.last = f.size
 	}
 }
 
