@@ -28,6 +28,8 @@ func TestCrossing(t *testing.T, from, to Subject) {
 	c.hear(answers)
 	c.hear(results(c.say(mb, sb)))
 	c.say(mb, sb)
+	c.hear(oneloop.UserText("and now?"))
+	c.hear(&oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopInterrupted, Origin: first.Origin, Blocks: []oneloop.Block{&oneloop.Text{Text: "A was stopped"}}})
 	c.hear(oneloop.UserText("go on"))
 	c.hear(results(c.say(ma, sa)))
 	c.say(ma, sa)

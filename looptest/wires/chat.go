@@ -60,6 +60,26 @@ func Dialects() []Dialect {
 	return []Dialect{OpenAI, DeepSeek, OpenRouter, Qwen, Kimi, GLM, Groq, VLLM, LlamaCPP, LMStudio, GeminiCompatible}
 }
 
+// OddCalls are the ways in which servers stream calls that no name goes with.
+func OddCalls() []Dialect {
+	return []Dialect{
+		{Name: "no index", NoIndex: true},
+		{Name: "no index, no id", NoIndex: true, NoID: true},
+		{Name: "no index, id and name again", NoIndex: true, RepeatID: true},
+		{Name: "index 0 for all", SameIndex: true},
+		{Name: "index 0 for all, whole calls, no id", SameIndex: true, WholeCall: true, NoID: true},
+		{Name: "an empty id later", EmptyID: true, NullContent: true},
+		{Name: "no id", NoID: true},
+		{Name: "id and name again", RepeatID: true},
+		{Name: "arguments null", NullArguments: true, NullContent: true},
+		{Name: "whole calls", WholeCall: true},
+		{Name: "stop with calls", StopAlways: true},
+		{Name: "finish_reason empty", EmptyFinish: true},
+		{Name: "no [DONE]", NoDone: true},
+		{Name: "usage at the finish, no [DONE]", UsageAtFinish: true, NoDone: true},
+	}
+}
+
 // Chat is the Chat Completions API.
 func Chat(d Dialect) *script.Wire {
 	c := &chat{dialect: d}
