@@ -59,12 +59,19 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 		if wait := delay(d.Field("retryDelay")); wait > 0 {
 			e.RetryAfter = wait
 		}
+		for v := range d.Field("violations").Items() {
+			if quota := v.Field("quotaId").Text(); quota != "" {
+				e.Code = clean(quota)
+			}
+		}
 	}
 	text := strings.ToLower(e.Message)
 	switch {
 	case e.Code == "API_KEY_INVALID", strings.Contains(text, "api key not valid"):
 		e.Class = oneloop.ErrAuth
-	case e.Code == "BILLING_DISABLED", e.Class == oneloop.ErrInvalidRequest && strings.Contains(text, "billing"):
+	case e.Class == oneloop.ErrRateLimited && strings.Contains(e.Code, "PerDay"):
+		e.Retry = oneloop.RetryNo // whatever the delay says, it is used up until tomorrow
+	case e.Code == "BILLING_DISABLED", strings.Contains(text, "credits are depleted"), strings.Contains(text, "spending cap"), e.Class == oneloop.ErrInvalidRequest && strings.Contains(text, "billing"):
 		e.Class, e.Retry = oneloop.ErrBilling, oneloop.RetryNo
 	case e.Class == oneloop.ErrInvalidRequest && strings.Contains(text, "payload size exceeds"):
 		e.Class = oneloop.ErrTooLarge
@@ -75,7 +82,8 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 
 // overflow reports whether a message says that the prompt does not fit.
 func overflow(text string) bool {
-	return wire.Overflow(text) || strings.Contains(text, "token") && strings.Contains(text, "exceeds the maximum number")
+	return wire.Overflow(text) || strings.Contains(text, "token count") &&
+		(strings.Contains(text, "exceeds the maximum number") || strings.Contains(text, "only supports up to"))
 }
 
 // delay is a duration as the API writes it: "34.4s".

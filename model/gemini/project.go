@@ -24,7 +24,8 @@ import (
 //	                                    tells a model of generation 3 and later not to look for one
 //	ToolResult   -                      details; a model before generation 3 gets the media of the
 //	                                    results of a message behind them, as parts of their own
-//	Media        nothing                all but type and data
+//	Media        nothing                all but type and data; of a type that the API refuses, such
+//	                                    as image/gif, it is named and not sent
 //	Opaque       nothing                the block; in a message of the user and in a result a text
 //	                                    says so
 //
@@ -80,7 +81,11 @@ func (e *encoder) project(m *oneloop.Message) ([][]byte, error) {
 			p, beside := e.result(b)
 			parts, media = append(parts, p), append(media, beside...)
 		case *oneloop.Media:
-			parts = append(parts, mediaPart(b))
+			if takes(b.MIME) {
+				parts = append(parts, mediaPart(b))
+			} else {
+				parts = append(parts, textPart(notSent(b)))
+			}
 		case *oneloop.Opaque:
 			if m.Role != oneloop.Assistant {
 				parts = append(parts, textPart(notTaken(b)))
@@ -96,6 +101,23 @@ func textPart(text string) []byte {
 
 func notTaken(b *oneloop.Opaque) string {
 	return fmt.Sprintf("[a block of type %q stood here, which this model cannot be sent]", b.Type)
+}
+
+// takes reports whether the API takes media of a type. A request with any other
+// is refused, and so would be every one after it.
+func takes(mime string) bool {
+	kind, name, _ := strings.Cut(mime, "/")
+	switch kind {
+	case "image":
+		return slices.Contains([]string{"png", "jpeg", "webp", "heic", "heif"}, name)
+	case "text", "audio", "video":
+		return true
+	}
+	return mime == "application/pdf"
+}
+
+func notSent(m *oneloop.Media) string {
+	return fmt.Sprintf("[%s of type %s stood here, which this model cannot be sent]", wire.Name(m.Type), m.MIME)
 }
 
 func callPart(c *oneloop.ToolUse, sign bool) []byte {
@@ -139,9 +161,12 @@ func (e *encoder) result(r *oneloop.ToolResult) (part []byte, beside [][]byte) {
 				texts = append(texts, b.Text)
 			}
 		case *oneloop.Media:
-			if e.results && slices.Contains(inside, b.MIME) {
+			switch {
+			case !takes(b.MIME):
+				texts = append(texts, notSent(b))
+			case e.results && slices.Contains(inside, b.MIME):
 				within = append(within, mediaPart(b))
-			} else {
+			default:
 				beside = append(beside, mediaPart(b))
 			}
 		case *oneloop.Opaque:

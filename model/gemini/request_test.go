@@ -95,9 +95,9 @@ func TestWhatIsSealedForAnotherModelOfThisAPIIsLeftOut(t *testing.T) {
 func TestMessagesOfTheSameRoleAreOneContent(t *testing.T) {
 	req := &oneloop.Request{Messages: []*oneloop.Message{
 		oneloop.UserText("a"), oneloop.UserText(" "), oneloop.UserText("b"),
-		oneloop.NewMessage(oneloop.Assistant, &oneloop.Text{Text: "c"}), oneloop.NewMessage(oneloop.User, &oneloop.Opaque{Type: "image", Wire: oneloop.Wire{Raw: []byte(`{"type":"image"}`)}}),
+		oneloop.NewMessage(oneloop.Assistant, &oneloop.Text{Text: "c"}), oneloop.NewMessage(oneloop.User, &oneloop.Opaque{Type: "image", Wire: oneloop.Wire{Raw: []byte(`{"type":"image"}`)}}, &oneloop.Media{Type: "image", MIME: "image/gif"}),
 	}}
-	want := `[{"role":"user","parts":[{"text":"a"},{"text":"b"}]},{"role":"model","parts":[{"text":"c"}]},{"role":"user","parts":[{"text":"[a block of type \"image\" stood here, which this model cannot be sent]"}]}]`
+	want := `[{"role":"user","parts":[{"text":"a"},{"text":"b"}]},{"role":"model","parts":[{"text":"c"}]},{"role":"user","parts":[{"text":"[a block of type \"image\" stood here, which this model cannot be sent]"},{"text":"[image of type image/gif stood here, which this model cannot be sent]"}]}]`
 	if got := contents(t, sent(t, "gemini-3-pro", req)); got != want {
 		t.Errorf("got %s", got)
 	}

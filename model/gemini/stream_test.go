@@ -92,6 +92,8 @@ func TestErrorsHaveAClass(t *testing.T) {
 		class  error
 	}{
 		{400, `{"error":{"status":"INVALID_ARGUMENT","message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}}`, oneloop.ErrContextOverflow},
+		{400, `{"error":{"status":"INVALID_ARGUMENT","message":"Unable to submit request because the input token count is 9 but model only supports up to 5."}}`, oneloop.ErrContextOverflow},
+		{429, `{"error":{"status":"RESOURCE_EXHAUSTED","message":"Your prepayment credits are depleted."}}`, oneloop.ErrBilling},
 		{400, `{"error":{"status":"INVALID_ARGUMENT","message":"Request payload size exceeds the limit: 20971520 bytes."}}`, oneloop.ErrTooLarge},
 		{400, `{"error":{"status":"INVALID_ARGUMENT","message":"x","details":[{"reason":"API_KEY_INVALID"}]}}`, oneloop.ErrAuth},
 		{400, `{"error":{"status":"FAILED_PRECONDITION","message":"Please enable billing"}}`, oneloop.ErrBilling},
@@ -123,6 +125,16 @@ func TestARefusedRateSaysHowLongToWait(t *testing.T) {
 		var e *oneloop.APIError
 		if !errors.As(got.Err, &e) || e.RetryAfter != want || e.Class != oneloop.ErrRateLimited {
 			t.Errorf("%s: %+v", delay, e)
+		}
+	}
+}
+
+func TestAQuotaOfADayIsNotTriedAgain(t *testing.T) {
+	for quota, retry := range map[string]oneloop.Retryable{"GenerateRequestsPerDayPerProjectPerModel-FreeTier": oneloop.RetryNo, "GenerateRequestsPerMinutePerProjectPerModel-FreeTier": oneloop.RetryUnsaid} {
+		got := ask(t, "m", hi(), 429, "application/json", strings.NewReader(`{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"`+quota+`"}]},{"retryDelay":"3s"}]}}`))
+		var e *oneloop.APIError
+		if !errors.As(got.Err, &e) || e.Class != oneloop.ErrRateLimited || e.Retry != retry || e.Code != quota {
+			t.Errorf("%s: %+v", quota, e)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func (m *Model) encode(e *encoder, req *oneloop.Request, info Info, emit func(on
 		return nil, nil, err
 	}
 	m.mu.Lock()
-	f := &fit{size: size{images: e.images.n}, window: m.window, before: m.last}
+	f := &fit{size: size{images: e.images.n}, window: m.window, limit: int64(req.Params.MaxTokens), before: m.last}
 	m.mu.Unlock()
 	parts := append(make(oneloop.Parts, 0, 8), m.params(req.Params, info, f.window, emit), e.head.json)
 	if e.head.system {

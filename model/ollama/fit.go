@@ -11,8 +11,9 @@ import (
 // left. The number of bytes tells that it was cut.
 type fit struct {
 	size
-	window int  // tokens that fit
-	before size // the request that was counted last; prompt is 0 where none was
+	window int   // tokens that fit
+	limit  int64 // tokens of the reply that were asked for at most; 0: as many as fit
+	before size  // the request that was counted last; prompt is 0 where none was
 }
 
 // size is how large a request is.

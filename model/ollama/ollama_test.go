@@ -319,7 +319,7 @@ func TestWhatAnotherAPISaidAndImagesAreRendered(t *testing.T) {
 	head := `"tools":[{"type":"function","function":{"name":"Read","description":"reads","parameters":{"type":"object"}}}],"messages":[{"role":"system","content":"be\n\nbrief"},`
 	rest := `{"role":"assistant","content":"ab","tool_calls":[{"function":{"name":"Read","arguments":{"n":1}}}]},`
 	last := `{"role":"assistant","content":"","tool_calls":[{"function":{"name":"Read","arguments":{}}}]},{"role":"tool","content":"Error: no file","tool_name":"Read"}]}`
-	pdf := `[a document (application/pdf) stood here, which this model cannot be sent]`
+	pdf := `[document of type application/pdf stood here, which this model cannot be sent]`
 	want := head + `{"role":"user","content":"look","images":["cG5n"]},` + rest +
 		`{"role":"tool","content":"` + pdf + `","tool_name":"Read"},{"role":"user","content":"Images of the result of Read: 1\ngo on","images":["cG5n"]},` + last
 	if got := sent(t, &fake{}, ollama.Config{}, req); !strings.HasSuffix(got, want) {
@@ -453,12 +453,17 @@ func TestEveryReasonToStopHasItsMeaning(t *testing.T) {
 		stop   oneloop.StopReason
 	}{
 		{"stop", piece(`"content":"x"`), 1, oneloop.StopEndTurn}, {"", piece(`"content":"x"`), 1, oneloop.StopEndTurn}, {"stop", call, 1, oneloop.StopToolUse},
-		{"length", call, 1, oneloop.StopMaxTokens}, {"length", piece(`"content":"x"`), 32_768 - 20, oneloop.StopContextWindow}, {"new", call, 1, "new"},
+		{"length", call, 1, oneloop.StopMaxTokens}, {"length", piece(`"content":"x"`), 32_000, oneloop.StopContextWindow}, {"new", call, 1, "new"},
 	} {
 		got := ask(t, &fake{chat: says(c.line, end(c.reason, 20, c.out))}, hi())
 		if got.Err != nil || got.Message.Stop != c.stop {
 			t.Errorf("%+v: %+v, %v", c, got.Message, got.Err)
 		}
+	}
+	limited := hi()
+	limited.Params.MaxTokens = 32_000
+	if got := ask(t, &fake{chat: says(piece(`"content":"x"`), end("length", 200, 32_000))}, limited); got.Err != nil || got.Message.Stop != oneloop.StopMaxTokens {
+		t.Errorf("at the limit that was asked for: %+v, %v", got.Message, got.Err)
 	}
 	for _, reason := range []string{"load", "unload"} {
 		got := ask(t, &fake{chat: says(end(reason, 0, 0))}, hi())

@@ -23,8 +23,8 @@ import (
 //	                                   name and order
 //	ToolResult   -                     details; that it was an error is said in words
 //	Media        -                     where among the texts it stood; of a result's, a message of
-//	                                   the user's behind the results; what is no image, and all of it
-//	                                   for a model that does not see, is named and not sent
+//	                                   the user's behind the results; what is no PNG, JPEG or WebP, and
+//	                                   all of it for a model that does not see, is named and not sent
 //	Opaque       nothing               the block; in a message of the user and in a result a text
 //	                                   says so
 //
@@ -146,8 +146,8 @@ func (s *said) json() []byte {
 // media puts in an image, or says that one stood there.
 func (s *said) media(t target, m *oneloop.Media) {
 	switch {
-	case !strings.HasPrefix(m.MIME, "image/"):
-		s.texts = append(s.texts, fmt.Sprintf("[a document (%s) stood here, which this model cannot be sent]", m.MIME))
+	case !slices.Contains([]string{"image/png", "image/jpeg", "image/webp"}, m.MIME): // others end in an error, in every request from then on
+		s.texts = append(s.texts, fmt.Sprintf("[%s of type %s stood here, which this model cannot be sent]", wire.Name(m.Type), m.MIME))
 	case !t.sees:
 		s.texts = append(s.texts, "[an image stood here, which this model cannot see]")
 	default:

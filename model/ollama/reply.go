@@ -259,7 +259,10 @@ func (r *reply) stop(calls int) oneloop.StopReason {
 		}
 		return oneloop.StopEndTurn
 	case "length":
-		if r.fit.window > 0 && r.fit.prompt+r.output >= int64(r.fit.window)-1 {
+		if r.fit.limit > 0 && r.output >= r.fit.limit {
+			return oneloop.StopMaxTokens
+		}
+		if r.fit.prompt+r.output >= int64(r.fit.window)*9/10 { // it needs room for a few tokens at once
 			return oneloop.StopContextWindow
 		}
 		return oneloop.StopMaxTokens
