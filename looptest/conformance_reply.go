@@ -244,6 +244,48 @@ func wholeRequest(t *testing.T, b bench) {
 	}
 }
 
+// onlyGrows is what caches of prefixes live on, and what models need that
+// seal their reasoning with all that went before.
+func onlyGrows(t *testing.T, b bench) {
+	s, m := b.serve(t, ample(), ample(), script.Say(script.Text("ok")), script.Say(script.Text("bye")))
+	var msgs []*oneloop.Message
+	for i := range 4 {
+		_, msg, err := generate(t.Context(), m, asking(msgs...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs = append(msgs, msg)
+		if msg.Stop == oneloop.StopToolUse {
+			msgs = append(msgs, results(msg, &oneloop.Text{Text: "see"}, image()))
+		} else {
+			msgs = append(msgs, oneloop.UserText("go on"))
+		}
+		if i == 0 {
+			continue
+		}
+		before, now := s.Requests()[i-1], s.Requests()[i]
+		for key, was := range before.Fields {
+			is := now.Fields[key]
+			switch key {
+			case "messages", "input", "contents":
+				was = bytes.TrimSuffix(unmarked(was), []byte("]"))
+				if is = unmarked(is); !bytes.HasPrefix(is, was) {
+					t.Errorf("request %d does not begin with the conversation of the one before:\n%s\n%s", i+1, is, was)
+				}
+			default:
+				if !bytes.Equal(unmarked(is), unmarked(was)) {
+					t.Errorf("in request %d, %s is %s, it was %s", i+1, key, is, was)
+				}
+			}
+		}
+	}
+}
+
+// unmarked is JSON without marks for the cache, which move on.
+func unmarked(raw json.RawMessage) []byte {
+	return bytes.ReplaceAll(raw, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
+}
+
 func usage(t *testing.T, b bench) {
 	traits := b.speaks().Traits
 	u := script.Usage{Input: 120, CacheRead: 30, Output: 55, Thinking: 40}

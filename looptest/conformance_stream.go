@@ -154,6 +154,56 @@ func splits(t *testing.T, b bench) {
 	}
 }
 
+// transport is what limits on silence, traces and recordings live on.
+func transport(t *testing.T, b bench) {
+	reply := ample()
+	s, m := b.serve(t, script.Reply{React: func(script.Request) script.Reply { return reply }})
+	events, _, err := generate(t.Context(), m, asking())
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := s.Requests()[0]
+	frames, _ := b.speaks().Stream(reply, &req)
+	path, _, _ := strings.Cut(req.Path, "?") // what follows may be a secret, and is masked
+	received, sent, started := 0, 0, 0
+	for _, e := range events {
+		switch e := e.(type) {
+		case oneloop.RequestSent:
+			sent++
+			if !bytes.Equal(e.Body.Bytes(), req.Body) || e.Method != http.MethodPost || !strings.Contains(e.URL, path) {
+				t.Errorf("told of %s %s %s\nwas %s %s", e.Method, e.URL, e.Body.Bytes(), req.Path, req.Body)
+			}
+		case oneloop.ResponseStarted:
+			started++
+			if e.Status != http.StatusOK || sent != 1 {
+				t.Errorf("status %d after %d requests", e.Status, sent)
+			}
+		case oneloop.Received:
+			received += e.Bytes
+		case oneloop.TextDelta:
+			if received == 0 {
+				t.Error("a delta comes before the bytes it is in")
+			}
+		}
+	}
+	if all := len(bytes.Join(frames, nil)); sent != 1 || started != 1 || received > all || received < all-len(frames[len(frames)-1]) {
+		t.Errorf("%d requests, %d answers, %d of %d bytes", sent, started, received, all)
+	}
+}
+
+func addresses(t *testing.T, b bench) {
+	for _, shape := range []string{"", "/", "/gw/api", "/gw/api/"} {
+		s := ServeOver(t, b.wire(), script.Say(script.Text("ok")))
+		if _, _, err := generate(t.Context(), b.Open(t, s.URL()+shape), asking()); err != nil {
+			t.Errorf("with %q: %v", shape, err)
+			continue
+		}
+		if path := s.Requests()[0].Path; strings.Contains(path, "//") || !strings.HasPrefix(path, strings.TrimSuffix(shape, "/")+"/") {
+			t.Errorf("with %q the request goes to %s", shape, path)
+		}
+	}
+}
+
 func longLine(t *testing.T, b bench) {
 	long := strings.Repeat("0123456789abcdef", 96<<10) // 1.5 MiB
 	msg := b.ask(t, script.Say(script.TextPieces(long), script.ToolPieces("t1", "Bash", `{"command":"`+long+`"}`)))

@@ -120,6 +120,9 @@ func faults() []fault {
 				m.Blocks = append(m.Blocks, Call("t1", "Bash", "{}"))
 			}
 		})},
+		{name: "tells the time", law: onlyGrows, ask: func(r *oneloop.Request) {
+			r.System = []oneloop.Block{&oneloop.Text{Text: "be brief at " + strings.Repeat("I", len(r.Messages))}}
+		}},
 		{name: "asks for no limit", law: wholeRequest, ask: func(r *oneloop.Request) { r.Params.MaxTokens = 0 }},
 		{name: "tells of no failure", law: crosses, ask: each(func(b oneloop.Block) oneloop.Block {
 			r, ok := b.(*oneloop.ToolResult)
