@@ -46,6 +46,9 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 		e.Class, e.Retry = oneloop.ErrServer, oneloop.RetryNo
 	case has("unauthorized"):
 		e.Class = oneloop.ErrAuth
+		if !v.Field("signin_url").IsNull() {
+			e.Message += "; sign in with: ollama signin"
+		}
 	case has("usage limit"):
 		e.Class = oneloop.ErrRateLimited
 	case e.Status == http.StatusOK, has("parsing tool call"):

@@ -168,9 +168,7 @@ func (m *Model) reply(a *wire.Answer, taken map[string]bool, tools []oneloop.Too
 	return &reply{Answer: a, model: m.name, asCame: m.streamEvents, fit: fit, calls: wire.Calls{Taken: taken, Tools: tools}}
 }
 
-// learn asks the server what it and the model are, until it said so. After the
-// first reply, when the model is loaded, it looks once how much the server
-// really holds of the conversation.
+// learn asks the server what the model is, until it said so.
 func (m *Model) learn(ctx context.Context, emit func(oneloop.Event)) Info {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,13 +182,6 @@ func (m *Model) learn(ctx context.Context, emit func(oneloop.Event)) Info {
 		m.window = window(m.name, m.want, info)
 		if m.window < m.want {
 			emit(oneloop.Notice{Text: fmt.Sprintf("%s has a context of %d tokens, fewer than the %d that were asked for", m.name, m.window, m.want)})
-		}
-	}
-	if m.sent && !m.looked {
-		m.looked = true
-		if held := m.server.Held(ctx, m.name); held > 0 && held < m.window {
-			m.window = held
-			emit(oneloop.Notice{Text: fmt.Sprintf("the server holds %d tokens of a conversation with %s, fewer than were asked for", held, m.name)})
 		}
 	}
 	return m.info
@@ -219,7 +210,6 @@ const maxTries = 3
 func (m *Model) count(f *fit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sent = true
 	if f.rate() > 0 {
 		m.last = f.size
 	}

@@ -27,10 +27,10 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // fake is an Ollama server.
 type fake struct {
-	show, ps, version, tags string // what it answers; empty: that it does not know
-	status                  int    // of a chat; 0: 200
-	contentType             string
-	chat                    func() io.Reader
+	show        string // what it answers; empty: that it does not know
+	status      int    // of a chat; 0: 200
+	contentType string
+	chat        func() io.Reader
 
 	asked []string // paths
 	sent  []string // bodies of chats
@@ -56,12 +56,6 @@ func (f *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer(max(f.status, 200), kind, f.chat())
 	case strings.HasSuffix(r.URL.Path, "/api/show"):
 		body = f.show
-	case strings.HasSuffix(r.URL.Path, "/api/ps"):
-		body = f.ps
-	case strings.HasSuffix(r.URL.Path, "/api/version"):
-		body = f.version
-	case strings.HasSuffix(r.URL.Path, "/api/tags"):
-		body = f.tags
 	}
 	if body == "" {
 		return answer(404, "text/plain", strings.NewReader("404 page not found"))
@@ -357,8 +351,8 @@ func TestTheContextIsAskedForAndNeverMoreThanTheModelHas(t *testing.T) {
 			t.Errorf("%+v: %s", c.config, got)
 		}
 	}
-	f := &fake{show: show(131_072, "thinking"), chat: says(piece(`"content":"x"`), end("stop", 20, 1)), ps: `{"models":[{"name":"m:latest","context_length":16384}]}`}
-	m := open(t, f, ollama.Config{})
+	f := &fake{show: show(16_384, "thinking"), chat: says(piece(`"content":"x"`), end("stop", 20, 1))}
+	m := open(t, f, ollama.Config{Context: 20_000})
 	var notices int
 	for range 3 {
 		for _, e := range generate(t, m, hi()).Events {
@@ -367,11 +361,19 @@ func TestTheContextIsAskedForAndNeverMoreThanTheModelHas(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(f.sent[2], `"num_ctx":16384`) || !strings.Contains(f.sent[0], `"think":true`) || notices != 1 || m.Window(t.Context()) != 16_384 {
+	if !strings.Contains(f.sent[0], `"think":true`) || notices != 1 || m.Window(t.Context()) != 16_384 {
 		t.Errorf("%d notices, sent %s", notices, f.sent)
 	}
-	if want := "/api/show /api/chat /api/ps /api/chat /api/chat"; strings.Join(f.asked, " ") != want {
+	if want := "/api/show /api/chat /api/chat /api/chat"; strings.Join(f.asked, " ") != want {
 		t.Errorf("asked %v", f.asked)
+	}
+	f = &fake{chat: says(piece(`"content":"x"`), end("stop", 20, 1))}
+	m = open(t, f, ollama.Config{})
+	for range 6 {
+		generate(t, m, hi())
+	}
+	if n := strings.Count(strings.Join(f.asked, " "), "/api/show"); n != 3 {
+		t.Errorf("a server that does not say was asked %d times", n)
 	}
 }
 
@@ -487,7 +489,7 @@ func TestErrorsHaveAClass(t *testing.T) {
 		{500, `{"error":"model requires more system memory (9 GiB) than is available (4 GiB)"}`, oneloop.ErrServer},
 		{500, `{"error":"error parsing tool call: raw='x'"}`, oneloop.ErrServer},
 		{503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`, oneloop.ErrOverloaded},
-		{401, `{"error":"unauthorized"}`, oneloop.ErrAuth},
+		{401, `{"error":"unauthorized","signin_url":"https://x"}`, oneloop.ErrAuth},
 		{429, `{"error":"you have reached your hourly usage limit"}`, oneloop.ErrRateLimited},
 		{200, half + "\n" + `{"error":"an error was encountered while running the model: unexpected EOF"}`, oneloop.ErrServer},
 		{200, `{"error":"server busy"}`, oneloop.ErrOverloaded},

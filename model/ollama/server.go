@@ -49,7 +49,7 @@ type Info struct {
 }
 
 // Probe asks the server at base, which may be what OLLAMA_HOST holds, for its
-// version and its models. It waits as long as ctx lets it.
+// version and its models. No single question waits longer than ten seconds.
 func Probe(ctx context.Context, base string) (*Server, error) {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	s := &Server{base: Address(base), header: http.Header{"User-Agent": {"oneloop"}}, client: wire.Client(&http.Client{Transport: t})}
