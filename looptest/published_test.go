@@ -352,12 +352,7 @@ func (g *goTypes) check(e ast.Expr, in, name string, raw json.RawMessage, at str
 		return nil
 	case *ast.ArrayType:
 		if id, ok := e.Elt.(*ast.Ident); ok && id.Name == "byte" {
-			var s string
-			if json.Unmarshal(raw, &s) != nil {
-				return wrong("text")
-			}
-			s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
-			if _, err := base64.RawStdEncoding.DecodeString(s); err != nil {
+			if !isBase64(raw) {
 				return wrong("base64")
 			}
 			return nil
@@ -385,6 +380,16 @@ func (g *goTypes) check(e ast.Expr, in, name string, raw json.RawMessage, at str
 		return g.fields(e, in, name, raw, at)
 	}
 	panic(fmt.Sprintf("%s: %T", at, e))
+}
+
+func isBase64(raw json.RawMessage) bool {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return false
+	}
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	_, err := base64.RawStdEncoding.DecodeString(s)
+	return err == nil
 }
 
 func (g *goTypes) named(name, in string, raw json.RawMessage, at string) []string {

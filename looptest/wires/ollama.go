@@ -125,53 +125,64 @@ func readOllama(r *script.Request) error {
 		return err
 	}
 	r.Model, r.Stream, r.MaxTokens = top.Model, top.Stream == nil || *top.Stream, top.Options.Predict
-	var v view
-	var open []string
+	var v ollamaView
 	for i, raw := range top.Messages {
 		m, err := parseOllamaMessage(raw)
 		if err != nil {
 			return err
 		}
-		content := chatContent(m.Content)
-		for range m.Images {
-			content = append(content, script.Content{Type: "image", Raw: raw})
-		}
-		switch m.Role {
-		case "system":
-			r.System = append(r.System, content...)
-		case "assistant":
-			open = nil
-			if m.Thinking != "" {
-				v.add("assistant", raw, script.Content{Type: "thinking", Thinking: m.Thinking, Raw: raw})
-			}
-			v.add("assistant", raw, content...)
-			for j, c := range m.calls {
-				id := c.ID
-				if id == "" {
-					id = fmt.Sprintf("call_%d_%d", i, j)
-				}
-				open = append(open, id)
-				v.add("assistant", raw, script.Content{Type: "tool_use", ID: id, Name: c.Function.Name, Input: c.Function.Arguments, Raw: c.raw})
-			}
-		case "tool":
-			id := m.CallID
-			if len(open) > 0 {
-				if id == "" {
-					id = open[0]
-				}
-				open = open[1:]
-			}
-			v.add("user", raw, script.Content{Type: "tool_result", ID: id, Name: m.ToolName, Content: content, Raw: raw})
-		default:
-			v.add(m.Role, raw, content...)
-		}
+		v.message(i, m)
 	}
-	r.Messages = v.messages
+	r.System, r.Messages = v.system, v.messages
 	for _, raw := range top.Tools {
 		f := keys(keys(raw)["function"])
 		r.Tools = append(r.Tools, script.ToolDef{Name: str(f["name"]), Description: str(f["description"]), Schema: f["parameters"], Raw: raw})
 	}
 	return nil
+}
+
+// ollamaView is a view in the making.
+type ollamaView struct {
+	view
+	system []script.Content
+	open   []string // ids of calls without a result
+}
+
+// message adds message number i.
+func (v *ollamaView) message(i int, m ollamaMessage) {
+	content := chatContent(m.Content)
+	for range m.Images {
+		content = append(content, script.Content{Type: "image", Raw: m.raw})
+	}
+	switch m.Role {
+	case "system":
+		v.system = append(v.system, content...)
+	case "assistant":
+		v.open = nil
+		if m.Thinking != "" {
+			v.add("assistant", m.raw, script.Content{Type: "thinking", Thinking: m.Thinking, Raw: m.raw})
+		}
+		v.add("assistant", m.raw, content...)
+		for j, c := range m.calls {
+			id := c.ID
+			if id == "" {
+				id = fmt.Sprintf("call_%d_%d", i, j)
+			}
+			v.open = append(v.open, id)
+			v.add("assistant", m.raw, script.Content{Type: "tool_use", ID: id, Name: c.Function.Name, Input: c.Function.Arguments, Raw: c.raw})
+		}
+	case "tool":
+		id := m.CallID
+		if len(v.open) > 0 {
+			if id == "" {
+				id = v.open[0]
+			}
+			v.open = v.open[1:]
+		}
+		v.add("user", m.raw, script.Content{Type: "tool_result", ID: id, Name: m.ToolName, Content: content, Raw: m.raw})
+	default:
+		v.add(m.Role, m.raw, content...)
+	}
 }
 
 const ollamaFields = "model messages tools format options stream keep_alive think truncate shift logprobs top_logprobs"
