@@ -10,6 +10,7 @@ import (
 	"oneloop/model/anthropic"
 	"oneloop/model/gemini"
 	"oneloop/model/ollama"
+	"oneloop/model/openai"
 )
 
 // adapter is one adapter with the API it is tested against.
@@ -27,6 +28,8 @@ func adapters() []adapter {
 		{"gemini", looptest.Subject{Wire: wires.Gemini, Open: func(t testing.TB, url string) oneloop.Model {
 			return made(t)(gemini.New(gemini.Config{BaseURL: url, Key: looptest.Key, Model: "gemini-3-pro-preview"}))
 		}, Seen: seen(checkGemini)}},
+		{"openai-chat", chat("openai", wires.OpenAI)},
+		{"deepseek", chat("deepseek", wires.DeepSeek)},
 		{"ollama", looptest.Subject{
 			Wire: func() *script.Wire { return wires.Ollama(wires.OllamaServer{}) },
 			Open: func(t testing.TB, url string) oneloop.Model {
@@ -34,6 +37,16 @@ func adapters() []adapter {
 			},
 			Seen: seen(checkOllama),
 		}},
+	}
+}
+
+// chat is Chat Completions in the way of one provider.
+func chat(dialect string, d wires.Dialect) looptest.Subject {
+	return looptest.Subject{
+		Wire: func() *script.Wire { return wires.Chat(d) },
+		Open: func(t testing.TB, url string) oneloop.Model {
+			return made(t)(openai.NewChat(openai.Config{BaseURL: url, Key: looptest.Key, Model: "gpt-5", Dialect: dialect}))
+		},
 	}
 }
 

@@ -131,6 +131,9 @@ func (c *chat) thinkingDeltas(p script.Parts) []json.RawMessage {
 		out = append(out, script.Object("content", "</think>\n\n"))
 	case d.Details:
 		for _, piece := range p.Pieces {
+			if piece == "" { // of a thought that is not shown there is the signature alone
+				continue
+			}
 			detail := script.Object("type", "reasoning.text", "text", piece, "format", "anthropic-claude-v1", "index", 0)
 			out = append(out, script.Object("content", "", d.Reasoning, piece, "reasoning_details", join([]json.RawMessage{detail})))
 		}

@@ -1,0 +1,293 @@
+package openai_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"oneloop"
+	"oneloop/model/openai"
+)
+
+func TestABaseURLIsThatOfOpenAIsClients(t *testing.T) {
+	for _, x := range []struct{ base, dialect, want string }{
+		{"", "", "https://api.openai.com/v1/chat/completions"},
+		{"", "deepseek", "https://api.deepseek.com/v1/chat/completions"},
+		{"", "qwen", "https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions"},
+		{"", "glm", "https://open.bigmodel.cn/api/paas/v4/chat/completions"},
+		{"http://h:1", "", "http://h:1/v1/chat/completions"},
+		{" http://h:1/ ", "", "http://h:1/v1/chat/completions"},
+		{"http://h:1/v1", "", "http://h:1/v1/chat/completions"},
+		{"http://h:1/v1/", "", "http://h:1/v1/chat/completions"},
+		{"http://h:1/v1/chat/completions", "", "http://h:1/v1/chat/completions"},
+		{"http://h:1/v1/responses", "", "http://h:1/v1/chat/completions"},
+		{"http://h:1/gw/openai", "", "http://h:1/gw/openai/chat/completions"},
+		{"http://h:1/gw/v4/?tenant=a", "", "http://h:1/gw/v4/chat/completions?tenant=a"},
+		{"HTTP://[::1]:8080/v1", "", "http://[::1]:8080/v1/chat/completions"},
+	} {
+		asked := ""
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked = r.URL.String()
+			if r.Header.Get("Authorization") != "Bearer "+key {
+				t.Errorf("%s: the key is in %q", x.base, r.Header.Get("Authorization"))
+			}
+			return nil, errors.New("not today")
+		})}
+		m, err := openai.NewChat(openai.Config{BaseURL: x.base, Dialect: x.dialect, Key: " " + key + "\n", Model: "m", Client: client})
+		if err != nil {
+			t.Errorf("%s: %v", x.base, err)
+			continue
+		}
+		m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi")}}, nil)
+		if asked != x.want {
+			t.Errorf("%q with %q asks %s, want %s", x.base, x.dialect, asked, x.want)
+		}
+	}
+}
+
+func TestWhatCannotBeUsedIsRefusedWithoutTheKey(t *testing.T) {
+	for _, x := range []struct {
+		c    openai.Config
+		want string
+	}{
+		{openai.Config{Key: key}, "no model is named"},
+		{openai.Config{Model: "m"}, "no credentials"},
+		{openai.Config{Model: "m", Dialect: "deepseek"}, "no credentials"},
+		{openai.Config{Model: "m", Dialect: "klingon", Key: key}, `no dialect named "klingon"; known: openai, deepseek`},
+		{openai.Config{Model: "m", Dialect: "compatible", Key: key}, "set a base URL"},
+		{openai.Config{Model: "m", BaseURL: "ftp://h", Key: key}, "should begin with http"},
+		{openai.Config{Model: "m", BaseURL: "http://u:secret-of-mine@h/v1", Key: key}, "user name"},
+		{openai.Config{Model: "m", Key: "two words of key"}, "a character in it that no key has"},
+	} {
+		_, err := openai.NewChat(x.c)
+		if err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "secret-of-mine") || x.c.Key != "" && strings.Contains(err.Error(), x.c.Key) {
+			t.Errorf("%+v: %v, want %s", x.c, err, x.want)
+		}
+	}
+	if _, err := openai.NewChat(openai.Config{Model: "m", Dialect: "vllm"}); err != nil {
+		t.Errorf("a server on this machine needs no key: %v", err)
+	}
+}
+
+// sent is what a model of a dialect sends for a request.
+func sent(t *testing.T, dialect, model string, req *oneloop.Request) map[string]json.RawMessage {
+	t.Helper()
+	var body []byte
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		var err error
+		body, err = io.ReadAll(r.Body)
+		return nil, errors.Join(err, errors.New("not today"))
+	})}
+	m, err := openai.NewChat(openai.Config{BaseURL: "http://h:1/v1", Dialect: dialect, Key: key, Model: model, Client: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Generate(t.Context(), req, nil)
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(body, &top); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return top
+}
+
+// reasoned is a reply with reasoning, with or without a call.
+func reasoned(model string, call bool) *oneloop.Message {
+	w := func(raw string) oneloop.Wire { return oneloop.Wire{Raw: json.RawMessage(raw), API: openai.ChatAPI} }
+	m := &oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopEndTurn, Origin: oneloop.Origin{API: openai.ChatAPI, Model: model}, Blocks: []oneloop.Block{
+		&oneloop.Thinking{Wire: w(`{"reasoning_content":"w\u00e9ll"}`), Text: "wéll"},
+		&oneloop.Opaque{Wire: w(`{"reasoning_details":[{"z":1.0}]}`), Type: "reasoning_details"},
+		&oneloop.Text{Wire: w(`{"content":"s\u00e9"}`), Text: "sé"},
+	}}
+	if call {
+		m.Stop = oneloop.StopToolUse
+		m.Blocks = append(m.Blocks, &oneloop.ToolUse{ID: "functions.f:0", Name: "f", Input: []byte(`{"a": 1}`),
+			Wire: w(`{"id":"functions.f:0","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"},"extra_content":{"s":"x"}}`)})
+	}
+	return m
+}
+
+func TestReasoningGoesBackByTheRuleOfTheProvider(t *testing.T) {
+	for _, x := range []struct {
+		dialect, model string
+		call           bool
+		want           string
+	}{
+		{"openai", "m", true, `{"role":"assistant","reasoning_details":[{"z":1.0}],"content":"s\u00e9","tool_calls":[…]}`},
+		{"deepseek", "m", true, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9","tool_calls":[…]}`},
+		{"deepseek", "m", false, `{"role":"assistant","reasoning_details":[{"z":1.0}],"content":"s\u00e9"}`},
+		{"deepseek", "other", true, `{"role":"assistant","reasoning_content":"","content":"s\u00e9","tool_calls":[…]}`},
+		{"openrouter", "m", false, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9"}`},
+		{"openrouter", "other", false, `{"role":"assistant","content":"s\u00e9"}`},
+		{"qwen", "m", true, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9","tool_calls":[…]}`},
+	} {
+		msgs := []*oneloop.Message{oneloop.UserText("hi"), reasoned("m", x.call)}
+		if x.call {
+			msgs = append(msgs, oneloop.NewMessage(oneloop.User, &oneloop.ToolResult{ID: "functions.f:0", IsError: true, Content: []oneloop.Block{&oneloop.Text{Text: "no"}}}))
+		}
+		var all []json.RawMessage
+		if err := json.Unmarshal(sent(t, x.dialect, x.model, &oneloop.Request{Messages: msgs})["messages"], &all); err != nil {
+			t.Fatal(err)
+		}
+		call := `{"id":"functions.f:0","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"},"extra_content":{"s":"x"}}`
+		if got := strings.Replace(string(all[1]), call, "…", 1); got != x.want {
+			t.Errorf("%s, %s:\ngot  %s\nwant %s", x.dialect, x.model, got, x.want)
+		}
+		if x.call && string(all[2]) != `{"role":"tool","tool_call_id":"functions.f:0","content":"Error: no"}` {
+			t.Errorf("the result is %s", all[2])
+		}
+	}
+}
+
+func TestARequestHasTheWordsOfItsDialect(t *testing.T) {
+	for _, x := range []struct{ dialect, model, want string }{
+		{"openai", "gpt-5", `max_completion_tokens=9 prompt_cache_key reasoning_effort="xhigh" role="developer" stream_options={"include_usage":true}`},
+		{"openai", "gpt-4o", `max_completion_tokens=9 prompt_cache_key role="system" stream_options={"include_usage":true}`},
+		{"deepseek", "deepseek-reasoner", `max_tokens=9 role="system" stream_options={"include_usage":true} thinking={"type":"enabled"}`},
+		{"qwen", "qwen3-max", `enable_thinking=true max_tokens=9 role="system" stream_options={"include_usage":true}`},
+		{"openrouter", "x/y", `max_tokens=9 reasoning={"effort":"xhigh"} role="system" stream_options={"include_usage":true}`},
+		{"groq", "openai/gpt-oss-120b", `max_completion_tokens=9 reasoning_effort="high" role="system" stream_options={"include_usage":true}`},
+		{"vllm", "x", `max_tokens=9 role="system" stream_options={"include_usage":true}`},
+	} {
+		top := sent(t, x.dialect, x.model, &oneloop.Request{System: []oneloop.Block{&oneloop.Text{Text: "be brief"}}, Messages: []*oneloop.Message{oneloop.UserText("hi")},
+			Params: oneloop.Params{MaxTokens: 9, Effort: "max"}})
+		var words []string
+		for _, name := range []string{"enable_thinking", "max_completion_tokens", "max_tokens", "prompt_cache_key", "reasoning", "reasoning_effort", "role", "stream_options", "thinking"} {
+			value := string(top[name])
+			if name == "role" {
+				var all []struct{ Role json.RawMessage }
+				if err := json.Unmarshal(top["messages"], &all); err != nil {
+					t.Fatal(err)
+				}
+				value = string(all[0].Role)
+			}
+			switch {
+			case value == "":
+			case name == "prompt_cache_key":
+				words = append(words, name)
+			default:
+				words = append(words, name+"="+value)
+			}
+		}
+		if got := strings.Join(words, " "); got != x.want {
+			t.Errorf("%s, %s:\ngot  %s\nwant %s", x.dialect, x.model, got, x.want)
+		}
+	}
+}
+
+func TestTheKeyOfACacheIsThatOfTheConversation(t *testing.T) {
+	first, other := oneloop.UserText("hi"), oneloop.UserText("ho")
+	key := func(msgs ...*oneloop.Message) string {
+		return string(sent(t, "openai", "m", &oneloop.Request{Messages: msgs})["prompt_cache_key"])
+	}
+	if a, b := key(first), key(first, reasoned("m", false), oneloop.UserText("go on")); a != b || a == key(other) {
+		t.Errorf("%s, %s and %s", a, b, key(other))
+	}
+}
+
+func TestErrorsHaveTheClassOfTheirWords(t *testing.T) {
+	for _, x := range []struct {
+		status int
+		body   string
+		want   error
+		wait   time.Duration
+	}{
+		{401, `{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}`, oneloop.ErrAuth, 0},
+		{429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, oneloop.ErrBilling, 0},
+		{429, `{"error":{"message":"Rate limit reached. Please try again in 1m2.5s. Visit","type":"tokens","code":"rate_limit_exceeded"}}`, oneloop.ErrRateLimited, 62500 * time.Millisecond},
+		{402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}`, oneloop.ErrBilling, 0},
+		{400, `{"error":{"message":"This model's maximum context length is 65536 tokens.","type":"invalid_request_error"}}`, oneloop.ErrContextOverflow, 0},
+		{400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, oneloop.ErrContextOverflow, 0},
+		{400, `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}}`, oneloop.ErrBilling, 0},
+		{429, `{"error":{"code":"1113","message":"余额不足或无可用资源包,请充值。"}}`, oneloop.ErrBilling, 0},
+		{429, `{"error":{"message":"The engine is currently overloaded","type":"engine_overloaded_error"}}`, oneloop.ErrOverloaded, 0},
+		{404, `{"error":{"message":"no such model","code":"model_not_found"}}`, oneloop.ErrNotFound, 0},
+		{503, `{"error":{"message":"busy","type":"server_error"}}`, oneloop.ErrServer, 0},
+		{502, `{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"upstream says no"}}}`, oneloop.ErrServer, 0},
+		{422, `{"detail":"missing field"}`, oneloop.ErrInvalidRequest, 0},
+		{500, `{"error":"model crashed"}`, oneloop.ErrServer, 0},
+		{400, `[{"error":{"code":400,"message":"in a list","status":"INVALID_ARGUMENT"}}]`, oneloop.ErrInvalidRequest, 0},
+		{200, `{"error":{"code":429,"message":"slow down"}}`, oneloop.ErrRateLimited, 0},
+		{200, `{"error":{"code":402,"message":"pay"}}`, oneloop.ErrBilling, 0},
+	} {
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: x.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(x.body)), Request: r}, nil
+		})}
+		m, err := openai.NewChat(openai.Config{Key: key, Model: "m", Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi")}}, nil)
+		api, ok := errors.AsType[*oneloop.APIError](err)
+		if !ok || !errors.Is(err, x.want) || api.RetryAfter != x.wait || api.Message == "" || api.Message == "Provider returned error" {
+			t.Errorf("%d %s: %v, want %v", x.status, x.body, err, x.want)
+		}
+	}
+}
+
+// TestThoughtsInTagsAreReasoning has old servers' way, in pieces of every length.
+func TestThoughtsInTagsAreReasoning(t *testing.T) {
+	for _, x := range []struct{ said, thought, text string }{
+		{"<think>why</think>\n\nso", "why", "so"},
+		{" \n<think>why <b></think>so </think>", "why <b>", "so </think>"},
+		{"<think>never ends </thin", "never ends </thin", ""},
+		{"<thinker>", "", "<thinker>"},
+		{"a <think>b</think>", "", "a <think>b</think>"},
+		{"<thi", "", "<thi"},
+	} {
+		for size := 1; size < 9; size += 3 {
+			var b strings.Builder
+			for rest := x.said; rest != ""; {
+				piece := rest[:min(size, len(rest))]
+				rest = rest[len(piece):]
+				fmt.Fprintf(&b, "data: {\"choices\":[{\"delta\":{\"content\":%q}}]}\n\n", piece)
+			}
+			b.WriteString("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+			client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(b.String())), Request: r}, nil
+			})}
+			m, err := openai.NewChat(openai.Config{Dialect: "llamacpp", Model: "m", Client: client})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := ""
+			msg, err := m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi")}}, func(e oneloop.Event) {
+				if d, ok := e.(oneloop.ThinkingDelta); ok {
+					shown += d.Text
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			thought := ""
+			for _, b := range msg.Blocks {
+				if th, ok := b.(*oneloop.Thinking); ok {
+					thought = th.Text
+				}
+			}
+			if thought != x.thought || shown != x.thought || msg.Text() != x.text {
+				t.Errorf("%q by %d: thought %q, shown %q, text %q", x.said, size, thought, shown, msg.Text())
+			}
+		}
+	}
+}
+
+func TestAFreshIDOfKimisIsCounted(t *testing.T) {
+	stream := "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"functions.f:0\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n"
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
+	})}
+	m, err := openai.NewChat(openai.Config{Dialect: "kimi", Key: key, Model: "m", Client: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := oneloop.NewMessage(oneloop.User, &oneloop.ToolResult{ID: "functions.f:0", Content: []oneloop.Block{&oneloop.Text{Text: "ok"}}})
+	msg, err := m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi"), reasoned("m", true), result}}, nil)
+	if err != nil || msg.ToolUses()[0].ID != "functions.f:1" || !strings.Contains(string(msg.ToolUses()[0].Raw), `"functions.f:1"`) {
+		t.Errorf("%v, %+v", err, msg)
+	}
+}
