@@ -136,6 +136,7 @@ type Block struct {
 	whole  json.RawMessage   // as it stands in a message that is not streamed
 	call   bool              // a call to be run by the client
 	open   bool              // its stop is never sent
+	parts  Parts             // of those made of text; see Block.Parts
 }
 
 // Text is text, streamed in two pieces when it can be.
@@ -150,15 +151,18 @@ func TextPieces(pieces ...string) Block {
 		b.deltas = append(b.deltas, object("type", "text_delta", "text", p))
 	}
 	b.whole = object("type", "text", "text", whole)
+	b.parts = Parts{Type: "text", Pieces: pieces}
 	return b
 }
 
 // Thinking is reasoning with the signature that seals it.
 func Thinking(text, signature string) Block {
 	b := Block{start: json.RawMessage(`{"type":"thinking","thinking":"","signature":""}`)}
-	for _, p := range halves(text) {
+	pieces := halves(text)
+	for _, p := range pieces {
 		b.deltas = append(b.deltas, object("type", "thinking_delta", "thinking", p))
 	}
+	b.parts = Parts{Type: "thinking", Pieces: pieces, Signature: signature}
 	b.deltas = append(b.deltas, object("type", "signature_delta", "signature", signature))
 	b.whole = object("type", "thinking", "thinking", text, "signature", signature)
 	return b
@@ -193,6 +197,7 @@ func ToolPieces(id, name string, pieces ...string) Block {
 		in = quote(whole)
 	}
 	b.whole = object("type", "tool_use", "id", id, "name", name, "input", in)
+	b.parts = Parts{Type: "tool_use", ID: id, Name: name, Pieces: pieces}
 	return b
 }
 

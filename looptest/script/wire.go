@@ -134,6 +134,10 @@ func (p Parts) Text() string { return strings.Join(p.Pieces, "") }
 
 // Parts takes b apart.
 func (b Block) Parts() Parts {
+	if p := b.parts; p.Type != "" {
+		p.Whole, p.Open = b.whole, b.open
+		return p
+	}
 	p := Parts{Type: blockType(b.whole), Whole: b.whole, Open: b.open}
 	head := keys(b.start)
 	p.ID, p.Name = stringOf(head["id"]), stringOf(head["name"])

@@ -290,18 +290,30 @@ func (c *chat) remember(r script.Reply, req *script.Request) {
 	if r.Body != nil || r.SSE != nil || r.Status >= http.StatusBadRequest || r.Error != nil {
 		return
 	}
-	var body struct {
-		Choices []struct{ Message json.RawMessage }
-	}
-	if json.Unmarshal(c.whole(r, req), &body) != nil || len(body.Choices) == 0 {
-		return
-	}
-	if m, err := parseChatMessage(body.Choices[0].Message); err == nil {
-		for i, call := range m.Calls {
-			if req.Called(call.ID) {
-				m.Calls[i].ID = "" // it comes back with another one
+	m := chatMessage{}
+	thought, signature, shown := "", "", false
+	for _, b := range r.Blocks {
+		switch p := b.Parts(); p.Type {
+		case "thinking":
+			thought, signature, shown = thought+p.Text(), signature+p.Signature, true
+		case "tool_use":
+			var call chatCall
+			call.Function.Name, call.Function.Arguments = p.Name, p.Text()
+			if !c.dialect.NoID && !req.Called(p.ID) { // else it comes back with another one
+				call.ID = p.ID
 			}
+			if extra := c.dialect.signed(len(m.Calls)); extra != nil {
+				call.Extra = extra[1].(json.RawMessage)
+			}
+			m.Calls = append(m.Calls, call)
 		}
-		c.sent = append(c.sent, m)
 	}
+	switch {
+	case !shown || c.dialect.Reasoning == "" || c.dialect.Reasoning == "think":
+	case c.dialect.Details && thought+signature != "":
+		m.Details = join([]json.RawMessage{detail(thought, signature)})
+	case thought != "":
+		m.ReasoningContent = &thought
+	}
+	c.sent = append(c.sent, m)
 }
