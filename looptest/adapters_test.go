@@ -15,25 +15,27 @@ import (
 
 // adapter is one adapter with the API it is tested against.
 type adapter struct {
-	name    string
-	subject looptest.Subject
+	name     string
+	subject  looptest.Subject
+	provider bool // one of many whose ways are tested where they are known
 }
 
 // adapters are all that there are.
 func adapters() []adapter {
-	seenChat := chat("openai", wires.OpenAI)
+	seenChat := chat("openai", "gpt-5", wires.OpenAI)
 	seenChat.Seen = seen(checkChat)
 	return []adapter{
-		{"anthropic", looptest.Subject{Open: func(t testing.TB, url string) oneloop.Model {
+		{name: "anthropic", subject: looptest.Subject{Open: func(t testing.TB, url string) oneloop.Model {
 			return made(t)(anthropic.New(anthropic.Config{BaseURL: url, Key: looptest.Key, Model: "claude-sonnet-5"}))
 		}, Seen: seen(checkAnthropic)}},
-		{"gemini", looptest.Subject{Wire: wires.Gemini, Open: func(t testing.TB, url string) oneloop.Model {
+		{name: "gemini", subject: looptest.Subject{Wire: wires.Gemini, Open: func(t testing.TB, url string) oneloop.Model {
 			return made(t)(gemini.New(gemini.Config{BaseURL: url, Key: looptest.Key, Model: "gemini-3-pro-preview"}))
 		}, Seen: seen(checkGemini)}},
-		{"openai-chat", seenChat},
-		{"deepseek", chat("deepseek", wires.DeepSeek)},
-		{"openrouter", chat("openrouter", wires.OpenRouter)},
-		{"ollama", looptest.Subject{
+		{name: "openai-chat", subject: seenChat},
+		{name: "deepseek", provider: true, subject: chat("deepseek", "deepseek-reasoner", wires.DeepSeek)},
+		{name: "openrouter", provider: true, subject: chat("openrouter", "anthropic/claude-sonnet-5", wires.OpenRouter)},
+		{name: "gemini-compatible", provider: true, subject: chat("gemini", "gemini-2.5-pro", wires.GeminiCompatible)},
+		{name: "ollama", subject: looptest.Subject{
 			Wire: func() *script.Wire { return wires.Ollama(wires.OllamaServer{}) },
 			Open: func(t testing.TB, url string) oneloop.Model {
 				return made(t)(ollama.New(ollama.Config{BaseURL: url, Key: looptest.Key, Model: "scripted-model"}))
@@ -44,11 +46,11 @@ func adapters() []adapter {
 }
 
 // chat is Chat Completions in the way of one provider.
-func chat(dialect string, d wires.Dialect) looptest.Subject {
+func chat(dialect, model string, d wires.Dialect) looptest.Subject {
 	return looptest.Subject{
 		Wire: func() *script.Wire { return wires.Chat(d) },
 		Open: func(t testing.TB, url string) oneloop.Model {
-			return made(t)(openai.NewChat(openai.Config{BaseURL: url, Key: looptest.Key, Model: "gpt-5", Dialect: dialect}))
+			return made(t)(openai.NewChat(openai.Config{BaseURL: url, Key: looptest.Key, Model: model, Dialect: dialect}))
 		},
 	}
 }
@@ -67,7 +69,7 @@ func made(t testing.TB) func(oneloop.Model, error) oneloop.Model {
 func TestEveryAdapterKeepsTheContract(t *testing.T) {
 	looptest.Census(t)
 	for _, a := range adapters() {
-		if a.name != "deepseek" && a.name != "openrouter" { // the ways of providers are tested where they are known
+		if !a.provider {
 			t.Run(a.name, func(t *testing.T) { looptest.TestModel(t, a.subject) })
 		}
 	}

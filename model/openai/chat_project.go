@@ -88,7 +88,7 @@ func (t chatTarget) assistant(m *oneloop.Message) ([]byte, error) {
 				texts = append(texts, b.Text)
 			}
 		case *oneloop.ToolUse:
-			if ours {
+			if same { // what stands beside a call of another model's is refused elsewhere
 				calls = append(calls, raw)
 			} else {
 				calls = append(calls, callJSON(b))

@@ -134,6 +134,9 @@ func TestReasoningGoesBackByTheRuleOfTheProvider(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := `{"id":"functions.f:0","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"},"extra_content":{"s":"x"}}`
+		if x.model != "m" { // which is not for others
+			call = strings.Replace(call, `,"extra_content":{"s":"x"}`, "", 1)
+		}
 		if got := strings.Replace(string(all[1]), call, "…", 1); got != x.want {
 			t.Errorf("%s, %s:\ngot  %s\nwant %s", x.dialect, x.model, got, x.want)
 		}
