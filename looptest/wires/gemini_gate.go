@@ -112,7 +112,7 @@ func (m *gemini) content(g *gate, where string, raw json.RawMessage, parts []gem
 }
 
 func (g *gate) part(at, role string, p geminiPart) {
-	if p.Text != nil && strings.TrimSpace(*p.Text) == "" && p.Signature == "" {
+	if role == "user" && p.Text != nil && strings.TrimSpace(*p.Text) == "" {
 		g.breach(script.RuleBlank, "%s: Unable to submit request because it must have a text parameter with a value.", at)
 	}
 	switch {

@@ -197,9 +197,6 @@ func (x *ollama) check(r *script.Request) []script.Breach {
 	if keys(r.Fields["options"])["num_ctx"] == nil {
 		g.breach(script.RuleLimit, "options.num_ctx is not set: the server would cut the conversation from the front and not say so")
 	}
-	if e := r.Fields["tools"]; e != nil && len(list(e)) == 0 {
-		g.breach(script.RuleTools, "tools is empty")
-	}
 	seen := map[string]bool{}
 	for i, t := range r.Tools {
 		where := fmt.Sprintf("tools[%d]", i)
