@@ -43,7 +43,8 @@ func classes(t *testing.T, b bench) {
 	}
 	if !b.speaks().Traits.NoClasses {
 		list = append(list, failing{half("overloaded_error"), oneloop.ErrOverloaded}, failing{half("invalid_request_error"), oneloop.ErrInvalidRequest},
-			failing{half("rate_limit_error"), oneloop.ErrRateLimited})
+			failing{half("rate_limit_error"), oneloop.ErrRateLimited},
+			failing{script.Reply{Error: &script.Error{Type: "overloaded_error", Message: "no"}}, oneloop.ErrOverloaded})
 	}
 	if !b.speaks().Traits.NoBilling {
 		list = append(list, failing{script.Fail(402, "billing_error", "no"), oneloop.ErrBilling})
