@@ -113,6 +113,7 @@ type request struct {
 		for _, name := range []string{"Duration", "ThinkValue", "PropertyType", "ToolPropertiesMap", "ToolCallFunctionArguments"} {
 			g.types["api."+name] = goType{ast.NewIdent("any"), "api"} // these read themselves
 		}
+		g.types["api.ToolFunctionParameters"] = goType{ast.NewIdent("any"), "api"} // what it does not know of a JSON Schema it leaves out
 		return g.checker("api.ChatRequest")
 	})
 )
