@@ -32,6 +32,9 @@ func adapters() []adapter {
 			return made(t)(gemini.New(gemini.Config{BaseURL: url, Key: looptest.Key, Model: "gemini-3-pro-preview"}))
 		}, Seen: seen(checkGemini)}},
 		{name: "openai-chat", subject: seenChat},
+		{name: "openai-responses", subject: looptest.Subject{Wire: wires.Responses, Open: func(t testing.TB, url string) oneloop.Model {
+			return made(t)(openai.NewResponses(openai.Config{BaseURL: url, Key: looptest.Key, Model: "gpt-5"}))
+		}, Seen: seen(checkResponses)}},
 		{name: "deepseek", provider: true, subject: chat("deepseek", "deepseek-reasoner", wires.DeepSeek)},
 		{name: "openrouter", provider: true, subject: chat("openrouter", "anthropic/claude-sonnet-5", wires.OpenRouter)},
 		{name: "gemini-compatible", provider: true, subject: chat("gemini", "gemini-2.5-pro", wires.GeminiCompatible)},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
 
@@ -80,7 +79,7 @@ func (e *chatEncoder) body(m *Chat, req *oneloop.Request, emit func(oneloop.Even
 	}
 	params := m.params(req.Params, emit)
 	if e.dialect.CacheKey {
-		params = rawjson.AppendString(append(params, `,"prompt_cache_key":`...), e.key())
+		params = rawjson.AppendString(append(params, `,"prompt_cache_key":`...), cacheKey(e.head.json, e.conv.Run.Parts(nil, 0, e.first)))
 	}
 	parts := append(make(oneloop.Parts, 0, 8), params, e.head.json)
 	if e.head.system {
@@ -88,17 +87,6 @@ func (e *chatEncoder) body(m *Chat, req *oneloop.Request, emit func(oneloop.Even
 	}
 	parts = e.conv.Run.Parts(parts, 0, e.conv.Run.Len())
 	return append(parts, []byte("]}")), nil
-}
-
-// key is the same for all requests of a conversation: the provider sends those
-// to where the beginning is cached.
-func (e *chatEncoder) key() string {
-	h := fnv.New64a()
-	h.Write(e.head.json)
-	for _, p := range e.conv.Run.Parts(nil, 0, e.first) {
-		h.Write(p)
-	}
-	return fmt.Sprintf("oneloop-%016x", h.Sum64())
 }
 
 // params is the beginning of a request, without a comma at its end.

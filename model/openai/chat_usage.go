@@ -31,15 +31,7 @@ func (u *chatUsage) take(v rawjson.Value) {
 		{&u.write, in.Field("cache_write_tokens")}, // OpenRouter
 		{&u.thinking, out.Field("reasoning_tokens")},
 	} {
-		if f.val.IsNull() {
-			continue
-		}
-		n, ok := f.val.Int()
-		if !ok || n < 0 || n > maxTokens {
-			u.odd = true
-			continue
-		}
-		*f.to = max(*f.to, n)
+		u.count(f.to, f.val)
 	}
 }
 
@@ -53,4 +45,27 @@ func (u *chatUsage) sum() oneloop.Usage {
 	return oneloop.Usage{
 		Reported: true, Input: u.prompt - read - write, CacheRead: read, CacheWrite: write, Output: u.output, Thinking: min(max(u.thinking, 0), u.output),
 	}
+}
+
+// takeResponses is take for the names that the Responses API has.
+func (u *chatUsage) takeResponses(v rawjson.Value) {
+	*u = chatUsage{seen: true, odd: !v.IsObject(), prompt: -1, output: -1, read: -1, write: -1, thinking: -1}
+	in, out := v.Field("input_tokens_details"), v.Field("output_tokens_details")
+	u.count(&u.prompt, v.Field("input_tokens"))
+	u.count(&u.output, v.Field("output_tokens"))
+	u.count(&u.read, in.Field("cached_tokens"))
+	u.count(&u.write, in.Field("cache_write_tokens"))
+	u.count(&u.thinking, out.Field("reasoning_tokens"))
+}
+
+func (u *chatUsage) count(to *int64, v rawjson.Value) {
+	if v.IsNull() {
+		return
+	}
+	n, ok := v.Int()
+	if !ok || n < 0 || n > maxTokens {
+		u.odd = true
+		return
+	}
+	*to = max(*to, n)
 }

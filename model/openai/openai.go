@@ -1,6 +1,6 @@
-// Package openai speaks an API that OpenAI made and most providers and local
-// servers offer too, each in its own way (a [Dialect]): Chat Completions, always
-// streaming, on plain net/http.
+// Package openai speaks the two APIs that OpenAI made, always streaming, on plain
+// net/http: Chat Completions, which most providers and local servers offer too,
+// each in its own way (a [Dialect]), and Responses, which hands reasoning back.
 //
 // What a model said goes back byte for byte where the provider takes it back, by
 // that provider's rule. Requests grow by appending: a turn renders its new

@@ -1,0 +1,103 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"oneloop"
+	"oneloop/internal/wire"
+)
+
+// ResponsesAPI is the name of this API in [oneloop.Origin] and
+// [oneloop.APIError].
+const ResponsesAPI = "openai-responses"
+
+// Responses is one model behind one address that is asked by the Responses API,
+// without the memory that the API offers: a request holds the whole
+// conversation, and nothing is stored. It is safe for concurrent use.
+type Responses struct {
+	name   string
+	vendor bool // at OpenAI's, where models that do not reason refuse what has to do with it
+	caller *wire.Caller
+	asCame bool
+
+	unsummed     atomic.Bool // summaries of reasoning are refused to this key
+	effortNotice sync.Once
+	idle         wire.Idle[*responsesEncoder]
+}
+
+var _ oneloop.Model = (*Responses)(nil)
+
+// NewResponses returns the model that c describes; its dialect is of no meaning
+// here. An error says which setting cannot be used and never holds a credential.
+func NewResponses(c Config) (*Responses, error) {
+	if c.Model = strings.TrimSpace(c.Model); c.Model == "" {
+		return nil, errors.New("openai: no model is named")
+	}
+	base := cmp.Or(strings.TrimSpace(c.BaseURL), DefaultBaseURL)
+	if strings.TrimSpace(c.Key) == "" && base == DefaultBaseURL {
+		return nil, errors.New("openai: no credentials: set a key")
+	}
+	call, err := caller(c, ResponsesAPI, base, "responses")
+	if err != nil {
+		return nil, err
+	}
+	vendor := false
+	if u, err := url.Parse(base); err == nil {
+		d, _ := findDialect("", strings.ToLower(u.Hostname()))
+		vendor = d.Name == "openai"
+	}
+	return &Responses{name: c.Model, vendor: vendor, caller: call, asCame: c.StreamEvents}, nil
+}
+
+// Generate implements [oneloop.Model]. emit may be nil.
+func (m *Responses) Generate(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+	emit = oneloop.Sink(emit)
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	enc := m.idle.Take(req.Messages, func() *responsesEncoder { return newResponsesEncoder(m.name) })
+	defer m.idle.Give(enc)
+	msg, err := m.ask(ctx, enc, req, emit)
+	if summaryRefused(err) && m.unsummed.CompareAndSwap(false, true) {
+		emit(oneloop.Notice{Text: "OpenAI shows summaries of reasoning only to verified organizations; asked again without them"})
+		return m.ask(ctx, enc, req, emit)
+	}
+	return msg, err
+}
+
+func (m *Responses) ask(ctx context.Context, enc *responsesEncoder, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+	body, err := enc.body(m, req, emit)
+	if err != nil {
+		return nil, err
+	}
+	return m.caller.Ask(ctx, body, emit, func(a *wire.Answer) wire.Reply { return m.reply(a, enc.taken, req.Tools) })
+}
+
+// reply is an answer that takes in what comes. taken are the ids of the calls in
+// the conversation.
+func (m *Responses) reply(a *wire.Answer, taken map[string]bool, tools []oneloop.ToolDef) *responsesReply {
+	return &responsesReply{Answer: a, model: m.name, asCame: m.asCame, calls: wire.Calls{Taken: taken, Tools: tools}}
+}
+
+// summaryRefused reports whether a request was refused for asking for summaries
+// of reasoning.
+func summaryRefused(err error) bool {
+	api, ok := errors.AsType[*oneloop.APIError](err)
+	if !ok || api.Status != 400 {
+		return false
+	}
+	text := strings.ToLower(api.Message)
+	return strings.Contains(text, "verified") && strings.Contains(text, "summar")
+}
+
+// reasonsHere reports whether the model is known to reason. Some servers put a
+// vendor before its name.
+func (m *Responses) reasonsHere() bool {
+	return reasons(m.name[strings.LastIndexByte(m.name, '/')+1:])
+}

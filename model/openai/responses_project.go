@@ -1,0 +1,272 @@
+package openai
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"oneloop"
+	"oneloop/internal/rawjson"
+	"oneloop/internal/wire"
+)
+
+// responsesTarget is the model that a conversation is rendered for.
+//
+// Its method items turns a message into items of this API: a reply is the items
+// it came as, a message of the user one for each result and one for the rest.
+// What is lost:
+//
+//	block        from this model          from another model, another API or ours
+//	Text         nothing                  all but the text
+//	Thinking     what cannot be read      the block
+//	             again: neither sealed
+//	             nor in words, or the
+//	             item it led to is gone
+//	ToolUse      nothing                  all but id, name and input; an id of more than 64
+//	                                      characters is written shorter
+//	ToolResult   -                        details; that it was an error is said in words
+//	Media        -                        what is no image and no PDF is named and not sent
+//	Opaque       nothing                  the block; in a message of the user and in a result a text
+//	                                      says so
+//
+// Where reasoning of a reply is lost, its other items go without their ids, as
+// the API refuses an item that has one without the reasoning it came from; calls
+// of tools that the API ran are then lost with it. Blank text is left out
+// wherever it comes from.
+//
+// The same message gives the same bytes in every request to the same model.
+type responsesTarget struct {
+	model  string
+	custom map[string]bool // ids of calls whose input is no JSON, which are answered in their own way
+}
+
+// Types of items that mean something here.
+const (
+	itemMessage   = "message"
+	itemReasoning = "reasoning"
+	itemCall      = "function_call"
+	itemCustom    = "custom_tool_call"
+	itemCompacted = "compaction"
+)
+
+// goodResponsesID reports whether an id of a call can be sent.
+func goodResponsesID(id string) bool {
+	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// responsesID is an id of a call as this API takes it.
+func responsesID(id string) string { return wire.ID(id, goodResponsesID) }
+
+func (t responsesTarget) items(m *oneloop.Message) ([][]byte, error) {
+	if m.Role != oneloop.Assistant {
+		return t.user(m), nil
+	}
+	return t.assistant(m)
+}
+
+// asIs reports whether a block is sent as it came.
+func (t responsesTarget) asIs(b oneloop.Block, from oneloop.Origin) bool {
+	return b.RawJSON() != nil && b.RawAPI() == ResponsesAPI && from.API == ResponsesAPI && from.Model == t.model
+}
+
+// isCustom reports whether a call goes back as one whose input is no JSON.
+func (t responsesTarget) isCustom(c *oneloop.ToolUse, from oneloop.Origin) bool {
+	return t.asIs(c, from) && rawjson.Parse(c.Raw).Field("type").Text() == itemCustom
+}
+
+// assistant are the items that a reply of a model is sent back as.
+func (t responsesTarget) assistant(m *oneloop.Message) ([][]byte, error) {
+	raws := make([]rawjson.Value, len(m.Blocks))
+	for i, b := range m.Blocks {
+		if !t.asIs(b, m.Origin) {
+			continue
+		}
+		if raws[i] = rawjson.Parse(b.RawJSON()); !raws[i].IsObject() {
+			return nil, fmt.Errorf("block %d: its raw JSON is no object: %s", i, wire.Printable(b.RawJSON(), 100))
+		}
+	}
+	bare := !chained(m.Blocks, raws)
+	var out [][]byte
+	for i, b := range m.Blocks {
+		if raw := raws[i]; raw != nil {
+			if bare {
+				raw = withoutReasoning(b, raw)
+			}
+			if raw != nil {
+				out = append(out, raw)
+			}
+			continue
+		}
+		switch b := b.(type) {
+		case *oneloop.Text:
+			if !wire.Blank(b.Text) {
+				out = append(out, append(rawjson.AppendString([]byte(`{"role":"assistant","content":`), b.Text), '}'))
+			}
+		case *oneloop.ToolUse:
+			out = append(out, functionCall(b))
+		}
+	}
+	return out, nil
+}
+
+// chained reports whether all reasoning of a reply can go back: it says
+// something to the model, and what it led to follows it.
+func chained(blocks []oneloop.Block, raws []rawjson.Value) bool {
+	for i, b := range blocks {
+		if _, ok := b.(*oneloop.Thinking); !ok || raws[i] == nil {
+			continue
+		}
+		if !legible(raws[i]) || i+1 == len(blocks) || raws[i+1] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// legible reports whether the API can read reasoning that it has not stored.
+func legible(item rawjson.Value) bool {
+	if item.Field("encrypted_content").Text() != "" {
+		return true
+	}
+	for range item.Field("content").Items() {
+		return true
+	}
+	return false
+}
+
+// withoutReasoning is an item that goes back without the reasoning before it;
+// nil: it does not.
+func withoutReasoning(b oneloop.Block, raw rawjson.Value) rawjson.Value {
+	switch b := b.(type) {
+	case *oneloop.Text, *oneloop.ToolUse:
+		return without(raw, "id")
+	case *oneloop.Opaque:
+		switch b.Type {
+		case itemCompacted:
+			return raw
+		case itemMessage:
+			return without(raw, "id")
+		}
+	}
+	return nil
+}
+
+// without is an object without a field.
+func without(v rawjson.Value, name string) rawjson.Value {
+	out := []byte{'{'}
+	for key, val := range v.Fields() {
+		if string(key) == name {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(rawjson.AppendString(out, string(key)), ':'), val...)
+	}
+	return append(out, '}')
+}
+
+func functionCall(c *oneloop.ToolUse) []byte {
+	j := rawjson.AppendString([]byte(`{"type":"function_call","call_id":`), responsesID(c.ID))
+	j = rawjson.AppendString(append(j, `,"name":`...), wire.Name(c.Name))
+	j = rawjson.AppendString(append(j, `,"arguments":`...), string(arguments(c)))
+	return append(j, '}')
+}
+
+// inputs are parts of a message or of a result in the making.
+type inputs struct {
+	parts [][]byte
+	texts []string
+	media bool
+}
+
+func (in *inputs) add(blocks ...oneloop.Block) {
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case *oneloop.Text:
+			in.text(b.Text)
+		case *oneloop.Media:
+			in.mediaPart(b)
+		case *oneloop.Opaque:
+			in.text(notTaken(b))
+		}
+	}
+}
+
+func (in *inputs) text(text string) {
+	if wire.Blank(text) {
+		return
+	}
+	in.texts = append(in.texts, text)
+	in.parts = append(in.parts, append(rawjson.AppendString([]byte(`{"type":"input_text","text":`), text), '}'))
+}
+
+func (in *inputs) mediaPart(m *oneloop.Media) {
+	data := "data:" + m.MIME + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
+	switch {
+	case strings.HasPrefix(m.MIME, "image/"):
+		in.media = true
+		in.parts = append(in.parts, append(rawjson.AppendString([]byte(`{"type":"input_image","detail":"auto","image_url":`), data), '}'))
+	case m.MIME == "application/pdf":
+		in.media = true
+		in.parts = append(in.parts, append(rawjson.AppendString([]byte(`{"type":"input_file","filename":"document.pdf","file_data":`), data), '}'))
+	default:
+		in.text(fmt.Sprintf("[a document (%s) stood here, which this model cannot be sent]", m.MIME))
+	}
+}
+
+// appendTo appends them: one text as a string, which every server takes.
+func (in *inputs) appendTo(j []byte) []byte {
+	if !in.media && len(in.texts) == 1 {
+		return rawjson.AppendString(j, in.texts[0])
+	}
+	return list(j, "[", in.parts, "]")
+}
+
+// user are the items that a message of the user becomes.
+func (t responsesTarget) user(m *oneloop.Message) [][]byte {
+	var out [][]byte
+	var rest inputs
+	for _, b := range m.Blocks {
+		if r, ok := b.(*oneloop.ToolResult); ok {
+			out = append(out, t.result(r))
+		} else {
+			rest.add(b)
+		}
+	}
+	if len(rest.parts) > 0 {
+		out = append(out, append(rest.appendTo([]byte(`{"role":"user","content":`)), '}'))
+	}
+	return out
+}
+
+// result is the answer to a call.
+func (t responsesTarget) result(r *oneloop.ToolResult) []byte {
+	var in inputs
+	in.add(r.Content...)
+	switch text := strings.Join(in.texts, "\n"); {
+	case r.IsError && !strings.HasPrefix(text, "Error"):
+		if text == "" {
+			text = oneloop.NoOutput
+		}
+		said := inputs{}
+		said.text("Error: " + text)
+		said.parts = append(said.parts, slices.DeleteFunc(in.parts, isText)...)
+		said.media = in.media
+		in = said
+	case len(in.parts) == 0:
+		in.text(oneloop.NoOutput)
+	case !in.media: // as one text, which every server takes
+		in = inputs{}
+		in.text(text)
+	}
+	id := responsesID(r.ID)
+	j := `{"type":"function_call_output","call_id":`
+	if t.custom[id] {
+		j = `{"type":"custom_tool_call_output","call_id":`
+	}
+	return append(in.appendTo(append(rawjson.AppendString([]byte(j), id), `,"output":`...)), '}')
+}
+
+func isText(part []byte) bool { return strings.HasPrefix(string(part), `{"type":"input_text"`) }
