@@ -99,7 +99,7 @@ func Say(blocks ...Block) Reply { return Reply{Blocks: blocks} }
 
 // Fail is an error answer in the API's form.
 func Fail(status int, kind, message string) Reply {
-	return Reply{Status: status, Error: &Error{Type: kind, Message: message}}
+	return Reply{Status: status, Header: http.Header{}, Error: &Error{Type: kind, Message: message}}
 }
 
 // HTML is an answer from something that is not the API.
