@@ -1,9 +1,10 @@
 package openai
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strings"
 
 	"oneloop"
@@ -72,7 +73,7 @@ func (t responsesTarget) asIs(b oneloop.Block, from oneloop.Origin) bool {
 
 // isCustom reports whether a call goes back as one whose input is no JSON.
 func (t responsesTarget) isCustom(c *oneloop.ToolUse, from oneloop.Origin) bool {
-	return t.asIs(c, from) && rawjson.Parse(c.Raw).Field("type").Text() == itemCustom
+	return bytes.Contains(c.Raw, []byte(itemCustom)) && t.asIs(c, from) && rawjson.Parse(c.Raw).Field("type").Text() == itemCustom
 }
 
 // assistant are the items that a reply of a model is sent back as.
@@ -174,11 +175,12 @@ func functionCall(c *oneloop.ToolUse) []byte {
 	return append(j, '}')
 }
 
-// inputs are parts of a message or of a result in the making.
-type inputs struct {
-	parts [][]byte
-	texts []string
-	media bool
+// inputs are parts of a message or of a result: texts, and what is none.
+type inputs []input
+
+type input struct {
+	text string
+	json []byte // of what is no text
 }
 
 func (in *inputs) add(blocks ...oneloop.Block) {
@@ -187,7 +189,7 @@ func (in *inputs) add(blocks ...oneloop.Block) {
 		case *oneloop.Text:
 			in.text(b.Text)
 		case *oneloop.Media:
-			in.mediaPart(b)
+			in.media(b)
 		case *oneloop.Opaque:
 			in.text(notTaken(b))
 		}
@@ -195,33 +197,50 @@ func (in *inputs) add(blocks ...oneloop.Block) {
 }
 
 func (in *inputs) text(text string) {
-	if wire.Blank(text) {
-		return
+	if !wire.Blank(text) {
+		*in = append(*in, input{text: text})
 	}
-	in.texts = append(in.texts, text)
-	in.parts = append(in.parts, append(rawjson.AppendString([]byte(`{"type":"input_text","text":`), text), '}'))
 }
 
-func (in *inputs) mediaPart(m *oneloop.Media) {
+func (in *inputs) media(m *oneloop.Media) {
 	data := "data:" + m.MIME + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 	switch {
 	case strings.HasPrefix(m.MIME, "image/"):
-		in.media = true
-		in.parts = append(in.parts, append(rawjson.AppendString([]byte(`{"type":"input_image","detail":"auto","image_url":`), data), '}'))
+		*in = append(*in, input{json: append(rawjson.AppendString([]byte(`{"type":"input_image","detail":"auto","image_url":`), data), '}')})
 	case m.MIME == "application/pdf":
-		in.media = true
-		in.parts = append(in.parts, append(rawjson.AppendString([]byte(`{"type":"input_file","filename":"document.pdf","file_data":`), data), '}'))
+		*in = append(*in, input{json: append(rawjson.AppendString([]byte(`{"type":"input_file","filename":"document.pdf","file_data":`), data), '}')})
 	default:
 		in.text(fmt.Sprintf("[a document (%s) stood here, which this model cannot be sent]", m.MIME))
 	}
 }
 
 // appendTo appends them: one text as a string, which every server takes.
-func (in *inputs) appendTo(j []byte) []byte {
-	if !in.media && len(in.texts) == 1 {
-		return rawjson.AppendString(j, in.texts[0])
+func (in inputs) appendTo(j []byte) []byte {
+	if len(in) == 1 && in[0].json == nil {
+		return rawjson.AppendString(j, in[0].text)
 	}
-	return list(j, "[", in.parts, "]")
+	for i, x := range in {
+		j = append(j, "[,"[min(i, 1)])
+		if x.json != nil {
+			j = append(j, x.json...)
+		} else {
+			j = append(rawjson.AppendString(append(j, `{"type":"input_text","text":`...), x.text), '}')
+		}
+	}
+	return append(j, ']')
+}
+
+// texts are the texts of in as one, and what is none.
+func (in inputs) texts() (text string, rest inputs) {
+	var all []string
+	for _, x := range in {
+		if x.json != nil {
+			rest = append(rest, x)
+		} else {
+			all = append(all, x.text)
+		}
+	}
+	return strings.Join(all, "\n"), rest
 }
 
 // user are the items that a message of the user becomes.
@@ -235,31 +254,22 @@ func (t responsesTarget) user(m *oneloop.Message) [][]byte {
 			rest.add(b)
 		}
 	}
-	if len(rest.parts) > 0 {
+	if len(rest) > 0 {
 		out = append(out, append(rest.appendTo([]byte(`{"role":"user","content":`)), '}'))
 	}
 	return out
 }
 
-// result is the answer to a call.
+// result is the answer to a call. Where it has nothing but texts it is one, which
+// every server takes.
 func (t responsesTarget) result(r *oneloop.ToolResult) []byte {
 	var in inputs
 	in.add(r.Content...)
-	switch text := strings.Join(in.texts, "\n"); {
+	switch text, rest := in.texts(); {
 	case r.IsError && !strings.HasPrefix(text, "Error"):
-		if text == "" {
-			text = oneloop.NoOutput
-		}
-		said := inputs{}
-		said.text("Error: " + text)
-		said.parts = append(said.parts, slices.DeleteFunc(in.parts, isText)...)
-		said.media = in.media
-		in = said
-	case len(in.parts) == 0:
-		in.text(oneloop.NoOutput)
-	case !in.media: // as one text, which every server takes
-		in = inputs{}
-		in.text(text)
+		in = append(inputs{{text: "Error: " + cmp.Or(text, oneloop.NoOutput)}}, rest...)
+	case len(rest) == 0:
+		in = inputs{{text: cmp.Or(text, oneloop.NoOutput)}}
 	}
 	id := responsesID(r.ID)
 	j := `{"type":"function_call_output","call_id":`
@@ -268,5 +278,3 @@ func (t responsesTarget) result(r *oneloop.ToolResult) []byte {
 	}
 	return append(in.appendTo(append(rawjson.AppendString([]byte(j), id), `,"output":`...)), '}')
 }
-
-func isText(part []byte) bool { return strings.HasPrefix(string(part), `{"type":"input_text"`) }
