@@ -17,56 +17,57 @@ import (
 type adapter struct {
 	name     string
 	subject  looptest.Subject
-	provider bool // one of many whose ways are tested where they are known
+	other    looptest.Subject // the same with another model
+	provider bool             // one of many whose ways are tested where they are known
 }
 
 // adapters are all that there are.
 func adapters() []adapter {
-	seenChat := chat("openai", "gpt-5", wires.OpenAI)
-	seenChat.Seen = seen(checkChat)
 	return []adapter{
-		{name: "anthropic", subject: looptest.Subject{Open: func(t testing.TB, url string) oneloop.Model {
-			return made(t)(anthropic.New(anthropic.Config{BaseURL: url, Key: looptest.Key, Model: "claude-sonnet-5"}))
-		}, Seen: seen(checkAnthropic)}},
-		{name: "gemini", subject: looptest.Subject{Wire: wires.Gemini, Open: func(t testing.TB, url string) oneloop.Model {
-			return made(t)(gemini.New(gemini.Config{BaseURL: url, Key: looptest.Key, Model: "gemini-3-pro-preview"}))
-		}, Seen: seen(checkGemini)}},
-		{name: "openai-chat", subject: seenChat},
-		{name: "openai-responses", subject: looptest.Subject{Wire: wires.Responses, Open: func(t testing.TB, url string) oneloop.Model {
-			return made(t)(openai.NewResponses(openai.Config{BaseURL: url, Key: looptest.Key, Model: "gpt-5"}))
-		}, Seen: seen(checkResponses)}},
-		{name: "deepseek", provider: true, subject: chat("deepseek", "deepseek-reasoner", wires.DeepSeek)},
-		{name: "openrouter", provider: true, subject: chat("openrouter", "anthropic/claude-sonnet-5", wires.OpenRouter)},
-		{name: "gemini-compatible", provider: true, subject: chat("gemini", "gemini-2.5-pro", wires.GeminiCompatible)},
-		{name: "ollama", subject: looptest.Subject{
-			Wire: func() *script.Wire { return wires.Ollama(wires.OllamaServer{}) },
-			Open: func(t testing.TB, url string) oneloop.Model {
-				return made(t)(ollama.New(ollama.Config{BaseURL: url, Key: looptest.Key, Model: "scripted-model"}))
-			},
-			Seen: seen(checkOllama),
-		}},
+		one("anthropic", nil, checkAnthropic, "claude-sonnet-5", "claude-opus-4-6", func(url, model string) (oneloop.Model, error) {
+			return anthropic.New(anthropic.Config{BaseURL: url, Key: looptest.Key, Model: model})
+		}),
+		one("gemini", wires.Gemini, checkGemini, "gemini-3-pro-preview", "gemini-3-flash", func(url, model string) (oneloop.Model, error) {
+			return gemini.New(gemini.Config{BaseURL: url, Key: looptest.Key, Model: model})
+		}),
+		one("ollama", func() *script.Wire { return wires.Ollama(wires.OllamaServer{}) }, checkOllama, "scripted-model", "other-model", func(url, model string) (oneloop.Model, error) {
+			return ollama.New(ollama.Config{BaseURL: url, Key: looptest.Key, Model: model})
+		}),
+		chat("openai", wires.OpenAI, checkChat, "gpt-5", "gpt-4.1"),
+		one("openai responses", wires.Responses, checkResponses, "gpt-5", "gpt-5.1", func(url, model string) (oneloop.Model, error) {
+			return openai.NewResponses(openai.Config{BaseURL: url, Key: looptest.Key, Model: model})
+		}),
+		chat("deepseek", wires.DeepSeek, nil, "deepseek-reasoner", "deepseek-chat"),
+		chat("openrouter", wires.OpenRouter, nil, "anthropic/claude-sonnet-5", "minimax/minimax-m2"),
+		chat("gemini", wires.GeminiCompatible, nil, "gemini-2.5-pro", "gemini-2.5-flash"),
 	}
+}
+
+// one is an adapter that open makes for a model at an address.
+func one(name string, wire func() *script.Wire, check func() checker, model, other string, open func(url, model string) (oneloop.Model, error)) adapter {
+	of := func(model string) looptest.Subject {
+		s := looptest.Subject{Wire: wire, Open: func(t testing.TB, url string) oneloop.Model {
+			m, err := open(url, model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}}
+		if check != nil {
+			s.Seen = seen(check)
+		}
+		return s
+	}
+	return adapter{name: name, subject: of(model), other: of(other)}
 }
 
 // chat is Chat Completions in the way of one provider.
-func chat(dialect, model string, d wires.Dialect) looptest.Subject {
-	return looptest.Subject{
-		Wire: func() *script.Wire { return wires.Chat(d) },
-		Open: func(t testing.TB, url string) oneloop.Model {
-			return made(t)(openai.NewChat(openai.Config{BaseURL: url, Key: looptest.Key, Model: model, Dialect: dialect}))
-		},
-	}
-}
-
-// made ends the test when an adapter could not be made.
-func made(t testing.TB) func(oneloop.Model, error) oneloop.Model {
-	t.Helper()
-	return func(m oneloop.Model, err error) oneloop.Model {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
+func chat(dialect string, d wires.Dialect, check func() checker, model, other string) adapter {
+	a := one(dialect+" chat", func() *script.Wire { return wires.Chat(d) }, check, model, other, func(url, model string) (oneloop.Model, error) {
+		return openai.NewChat(openai.Config{BaseURL: url, Key: looptest.Key, Model: model, Dialect: dialect})
+	})
+	a.provider = check == nil
+	return a
 }
 
 func TestEveryAdapterKeepsTheContract(t *testing.T) {
@@ -86,5 +87,6 @@ func TestAConversationCrossesFromEveryAdapterToEveryOtherAndBack(t *testing.T) {
 				t.Run(from.name+" to "+to.name, func(t *testing.T) { looptest.TestCrossing(t, from.subject, to.subject) })
 			}
 		}
+		t.Run(from.name+" to another model", func(t *testing.T) { looptest.TestCrossing(t, from.subject, from.other) })
 	}
 }

@@ -15,7 +15,7 @@ import (
 // is read again.
 func TestCrossing(t *testing.T, from, to Subject) {
 	a, b := bench{from}, bench{to}
-	sa, ma := a.serve(t, begun(a), script.Say(script.Thinking("back", "c2ln/B+="), script.Text("A is back"), script.Tool("t9", "Bash", `{"n":1.0}`)), script.Say(script.Text("end")))
+	sa, ma := a.serve(t, begun(a, b), script.Say(script.Thinking("back", "c2ln/B+="), script.Text("A is back"), script.Tool("t9", "Bash", `{"n":1.0}`)), script.Say(script.Text("end")))
 	sb, mb := b.serve(t, script.Say(script.Thinking("B thinks", "c2ln/C+="), script.Text("B looks"), script.Tool("t1", "Bash", `{"command":"pwd"}`), script.Tool("functions.Bash:0", "Bash", ``)),
 		script.Say(script.Text("B is done")))
 	c := crossing{t: t, msgs: []*oneloop.Message{oneloop.UserText("hi")}}
@@ -36,11 +36,12 @@ func TestCrossing(t *testing.T, from, to Subject) {
 }
 
 // begun is the first reply, with a block that is the API's own where it has
-// such.
-func begun(b bench) script.Reply {
+// such and another one is crossed to: the server of the same API would have to
+// know it.
+func begun(b, to bench) script.Reply {
 	r := script.Say(script.Thinking("A thinks", "c2ln/A+="), script.Text("A looks"),
 		script.Tool("t1", "Bash", `{"command":"ls","n":1.10}`), script.Tool("t2", "Bash", `{"command":"cat x"}`))
-	if own := b.speaks().Traits.Own; own != nil {
+	if own := b.speaks().Traits.Own; own != nil && b.speaks().Name != to.speaks().Name {
 		r.Blocks = append(r.Blocks[:1:1], append([]script.Block{script.Raw(own)}, r.Blocks[1:]...)...)
 	}
 	return r
