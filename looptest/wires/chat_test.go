@@ -116,6 +116,16 @@ func TestTheGateOfChatCompletionsIsAsStrictAsTheAPI(t *testing.T) {
 		{script.RuleTools, "empty array", `{"model":"m","messages":[` + chatUser + `],"tools":[]}`},
 		{script.RuleTools, "does not match", strings.Replace(chatBody(chatUser), `"Bash"`, `"B.sh"`, 1)},
 		{script.RuleTools, "must be of type 'object'", strings.Replace(chatBody(chatUser), `{"type":"object"}`, `{"type":"array"}`, 1)},
+		{script.RuleTools, "two tools named", strings.Replace(chatBody(chatUser), `"tools":[`, `"tools":[{"type":"function","function":{"name":"Bash"}},`, 1)},
+		{script.RuleTools, "must be 'function'", strings.Replace(chatBody(chatUser), `"tools":[{"type":"function"`, `"tools":[{"type":"custom"`, 1)},
+		{script.RuleTools, "only allowed when 'tools'", `{"model":"m","messages":[` + chatUser + `],"tool_choice":"auto"}`},
+		{script.RuleParams, "at the same time", chatBody(chatUser, `,"max_tokens":1,"max_completion_tokens":1`)},
+		{script.RuleContent, "content': empty array", chatBody(`{"role":"user","content":[]}`)},
+		{script.RuleContent, "Invalid type", chatBody(`{"role":"user","content":{}}`)},
+		{script.RuleCalls, "tool_calls[0].type", chatBody(chatUser + "," + strings.Replace(chatCalls, `"id":"a","type":"function"`, `"id":"a"`, 1) + "," + chatResult)},
+		{script.RuleCalls, "function.name", chatBody(chatUser + "," + strings.Replace(chatCalls, `"Bash"`, `"B.sh"`, 1) + "," + chatResult)},
+		{script.RuleCalls, "cannot read", chatBody(chatUser + "," + strings.Replace(chatCalls, `"{}"`, `"{"`, 1) + "," + chatResult)},
+		{script.RuleFields, "cannot unmarshal", chatBody(`{"role":"user","content":"x","tool_calls":5}`)},
 		{script.RuleEncoding, "lone surrogate", chatBody(`{"role":"user","content":"\ud800"}`)},
 	})
 	checkBreaches(t, chatPath, func() *script.Wire { return wires.Chat(wires.DeepSeek) }, bearer, []breach{

@@ -43,7 +43,20 @@ func Responses() *script.Wire {
 }
 
 type responses struct {
-	sent [][]json.RawMessage // the items of every reply
+	sent [][]sentItem // the items of every reply
+}
+
+// sentItem is an item as it was sent.
+type sentItem struct {
+	raw      json.RawMessage
+	fields   map[string]json.RawMessage
+	id, call string
+	bare     string // without what may be left out where nothing is stored
+}
+
+func newSentItem(raw json.RawMessage) sentItem {
+	f := keys(raw)
+	return sentItem{raw, f, str(f["id"]), str(f["call_id"]), bare(f)}
 }
 
 // readResponses fills the view of a request.

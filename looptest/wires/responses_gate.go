@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -178,23 +179,22 @@ func (g *gate) outputs(items []json.RawMessage) {
 
 // was reports whether an item is one that was sent.
 func (x *responses) was(raw json.RawMessage) bool {
-	return slices.ContainsFunc(x.sent, func(reply []json.RawMessage) bool {
-		return slices.ContainsFunc(reply, func(s json.RawMessage) bool { return same(s, raw) })
+	return slices.ContainsFunc(x.sent, func(reply []sentItem) bool {
+		return slices.ContainsFunc(reply, func(s sentItem) bool { return same(s.raw, raw) })
 	})
 }
 
 // find returns where an item was sent, by its id, else by that of its call,
 // else by what it says.
-func (x *responses) find(raw json.RawMessage) (reply []json.RawMessage, at int) {
-	item := keys(raw)
-	id, call := str(item["id"]), str(item["call_id"])
+func (x *responses) find(raw json.RawMessage) (reply []sentItem, at int) {
+	item := newSentItem(raw)
+	isCall := itemType(item.fields) == "function_call"
 	for r := len(x.sent) - 1; r >= 0; r-- {
 		for i, s := range x.sent[r] {
-			was := keys(s)
 			switch {
-			case id != "" && str(was["id"]) == id,
-				id == "" && call != "" && itemType(item) == "function_call" && str(was["call_id"]) == call,
-				id == "" && call == "" && equal(bare(s), bare(raw)):
+			case item.id != "" && s.id == item.id,
+				item.id == "" && item.call != "" && isCall && s.call == item.call,
+				item.id == "" && item.call == "" && s.bare == item.bare:
 				return x.sent[r], i
 			}
 		}
@@ -203,15 +203,15 @@ func (x *responses) find(raw json.RawMessage) (reply []json.RawMessage, at int) 
 }
 
 // bare is an item without what may be left out where nothing is stored.
-func bare(raw json.RawMessage) json.RawMessage {
-	item := keys(raw)
+func bare(item map[string]json.RawMessage) string {
+	item = maps.Clone(item)
 	delete(item, "id")
 	delete(item, "status")
 	b, err := json.Marshal(item)
 	if err != nil {
-		return raw
+		return ""
 	}
-	return b
+	return string(b)
 }
 
 // returned finds what is not as it was sent: items that were changed, and
@@ -229,9 +229,9 @@ func (x *responses) returned(g *gate, items []json.RawMessage, i int) {
 		}
 		return
 	}
-	was := keys(reply[at])
-	if !repaired(item, was) && (id != "" && !same(items[i], reply[at]) || !equal(bare(items[i]), bare(reply[at]))) {
-		g.breach(script.RuleThinking, "input[%d]: the item was changed: %.300s, it was %.300s", i, items[i], reply[at])
+	was := reply[at]
+	if !repaired(item, was.fields) && (id != "" && !same(items[i], was.raw) || bare(item) != was.bare) {
+		g.breach(script.RuleThinking, "input[%d]: the item was changed: %.300s, it was %.300s", i, items[i], was.raw)
 	}
 	if t == "reasoning" {
 		if str(item["encrypted_content"]) == "" {
@@ -242,15 +242,15 @@ func (x *responses) returned(g *gate, items []json.RawMessage, i int) {
 		}
 		return
 	}
-	if at > 0 && itemType(keys(reply[at-1])) == "reasoning" && id != "" {
+	if at > 0 && itemType(reply[at-1].fields) == "reasoning" && id != "" {
 		if i == 0 || !x.follows(items[i-1], reply, at-1) {
-			g.breach(script.RuleThinking, "Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", id, t, str(keys(reply[at-1])["id"]))
+			g.breach(script.RuleThinking, "Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", id, t, reply[at-1].id)
 		}
 	}
 }
 
 // follows reports whether an item is number at of a reply.
-func (x *responses) follows(raw json.RawMessage, reply []json.RawMessage, at int) bool {
+func (x *responses) follows(raw json.RawMessage, reply []sentItem, at int) bool {
 	found, i := x.find(raw)
 	return i == at && len(found) == len(reply) && &found[0] == &reply[0]
 }
@@ -272,7 +272,11 @@ func (x *responses) remember(r script.Reply, req *script.Request) {
 			items[i] = bytes.Replace(raw, []byte(`"call_id":`), []byte(`"call_id":"","was":`), 1) // it comes back with another one
 		}
 	}
-	if len(items) > 0 {
-		x.sent = append(x.sent, items)
+	var reply []sentItem
+	for _, raw := range items {
+		reply = append(reply, newSentItem(raw))
+	}
+	if len(reply) > 0 {
+		x.sent = append(x.sent, reply)
 	}
 }
