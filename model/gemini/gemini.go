@@ -95,7 +95,7 @@ func New(c Config) (*Model, error) {
 	}
 	m := &Model{name: name, streamEvents: c.StreamEvents, generation: generation(name)}
 	m.known, m.isKnown = catalog.Find(name)
-	m.isKnown = m.isKnown && m.known.Provider != "anthropic"
+	m.isKnown = m.isKnown && m.known.Provider == catalog.Gemini
 	m.caller = wire.NewCaller(wire.Caller{
 		API: API, URL: u, Header: h, Client: c.Client, MaxEvent: c.MaxEvent, Read: fillError,
 		Secrets: []string{strings.TrimSpace(c.Key), strings.TrimSpace(c.Token)},
