@@ -28,8 +28,8 @@ func endSooner(dir string) {
 	}
 }
 
-// endAllSooner does it for a process and all below it, one of which may make
-// another one meanwhile.
+// endAllSooner does it for a process and all below it. One that is made meanwhile
+// may be missed.
 func endAllSooner(pid int) {
 	endSooner("/proc/" + strconv.Itoa(pid))
 	for _, p := range family(pid) {

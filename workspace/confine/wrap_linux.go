@@ -206,9 +206,6 @@ func (b *wrapped) start(path string, files []*os.File) error {
 		defer runtime.UnlockOSThread()
 		var err error
 		b.process, err = os.StartProcess(path, argv, attr)
-		if err == nil {
-			endAllSooner(b.process.Pid) // /proc is read-only inside
-		}
 		started <- err
 		if err != nil {
 			return
@@ -232,6 +229,7 @@ func (b *wrapped) greet(control *os.File, c *Command) error {
 		b.leave(stuck)
 		return fmt.Errorf("start bwrap: %w", byWords(lastWords(b.words, err)))
 	}
+	endAllSooner(b.process.Pid) // whose processes are there by now; /proc is read-only inside
 	if len(fds) == 1 {
 		c.Listener = os.NewFile(uintptr(fds[0]), "listener")
 	}
