@@ -60,11 +60,18 @@ type Ledger struct {
 type tree struct {
 	mu    sync.Mutex
 	ended chan struct{} // closed, and made anew, when a request has ended
+	price func(model string) catalog.Price
+}
+
+// known is the price that the catalogue knows, today.
+func known(model string) catalog.Price {
+	m, _ := catalog.Find(model)
+	return m.Price.On(time.Now().UTC().Format(time.DateOnly))
 }
 
 // New returns the ledger of an agent that has no parent.
 func New(l Limits) *Ledger {
-	return &Ledger{tree: &tree{ended: make(chan struct{})}, limits: l, spent: Totals{Known: true}}
+	return &Ledger{tree: &tree{ended: make(chan struct{}), price: known}, limits: l, spent: Totals{Known: true}}
 }
 
 // Child returns the ledger of an agent that l's agent starts. What it is
@@ -73,6 +80,10 @@ func New(l Limits) *Ledger {
 func (l *Ledger) Child(limits Limits) *Ledger {
 	return &Ledger{tree: l.tree, parent: l, limits: limits, spent: Totals{Known: true}}
 }
+
+// Use has prices come from another place than the catalogue. It is for the
+// whole tree of ledgers, before the first request.
+func (l *Ledger) Use(price func(model string) catalog.Price) { l.price = price }
 
 // Begin counts one request in l and all its ancestors, which is under way until
 // end is called. When a limit of any of them is reached it counts nothing and
@@ -251,7 +262,7 @@ func (l *Ledger) Priced(model string) error {
 		if a.limits.Cost <= 0 {
 			continue
 		}
-		if m, _ := catalog.Find(model); !m.Price.Known {
+		if !l.price(model).Known {
 			return fmt.Errorf("a limit on cost cannot be kept: the price of model %q is not known; limit turns or tokens instead", model)
 		}
 	}
@@ -262,10 +273,10 @@ func (l *Ledger) Priced(model string) error {
 // reply without reported usage, or of a model without a price, has a cost that
 // is not Known.
 func (l *Ledger) Charge(model string, u oneloop.Usage) oneloop.Spend {
-	m, _ := catalog.Find(model)
-	s := oneloop.Spend{Model: model, Usage: u, Known: u.Reported && m.Price.Known}
+	price := l.price(model)
+	s := oneloop.Spend{Model: model, Usage: u, Known: u.Reported && price.Known}
 	if s.Known {
-		s.Cost = m.Price.Cost(u.Input, u.CacheRead, u.CacheWrite-u.CacheWrite1h, u.CacheWrite1h, u.Output) + m.Price.Search*float64(u.Searches)
+		s.Cost = price.Cost(u.Input, u.CacheRead, u.CacheWrite-u.CacheWrite1h, u.CacheWrite1h, u.Output) + price.Search*float64(u.Searches)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,10 +10,20 @@ import (
 var credentials = []string{
 	"ANTHROPIC_API_KEY",
 	"ANTHROPIC_AUTH_TOKEN",
+	"DASHSCOPE_API_KEY",
+	"DEEPSEEK_API_KEY",
 	"GEMINI_API_KEY",
 	"GOOGLE_API_KEY",
+	"GROQ_API_KEY",
+	"LLAMA_API_KEY",
+	"LM_API_TOKEN",
+	"MOONSHOT_API_KEY",
 	"OLLAMA_API_KEY",
 	"OPENAI_API_KEY",
+	"OPENROUTER_API_KEY",
+	"VLLM_API_KEY",
+	"ZAI_API_KEY",
+	"ZHIPUAI_API_KEY",
 }
 
 // shortest is the length in bytes from which on a secret is looked for inside

@@ -20,7 +20,6 @@ import (
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
 	"oneloop/model"
-	"oneloop/model/anthropic"
 	"oneloop/model/catalog"
 	"oneloop/policy"
 	"oneloop/prompt"
@@ -439,17 +438,7 @@ func (p *program) adapter(a *agent, name string) (oneloop.Model, error) {
 		rec = &trace.Recorder{Log: a.log.Load}
 		client = &http.Client{Transport: rec}
 	}
-	s := p.settings
-	m, err := anthropic.New(anthropic.Config{
-		BaseURL: s.BaseURL,
-		Version: s.APIVersion,
-		Key:     s.Key.Reveal(),
-		Token:   s.Token.Reveal(),
-		Model:   name,
-		// The pieces of a stream are for those who asked to see them.
-		StreamEvents: p.opts.partial,
-		Client:       client,
-	})
+	m, err := p.speak(name, client)
 	if err != nil || rec == nil {
 		return m, err
 	}
@@ -471,7 +460,7 @@ func (p *program) retries() model.RetryOptions {
 
 func (p *program) modelName() string {
 	if p.settings.Model.Name != "" {
-		return p.settings.Model.Name
+		return p.settings.Model.Full()
 	}
 	return catalog.Default().ID
 }
@@ -482,12 +471,11 @@ func (p *program) catalogue() catalog.Model { return p.catalogueOf("") }
 // catalogueOf is catalogue for another model; empty: the usual one.
 func (p *program) catalogueOf(name string) catalog.Model {
 	name = cmp.Or(name, p.modelName())
-	m, _ := catalog.Find(name)
-	m.ID = name
+	m := p.lookup(name)
 	if w := findChapter(p.opts.series).window; w > 0 {
 		m.Context = min(m.Context, w)
 	}
-	if p.settings.ContextWindow > 0 && name == p.modelName() {
+	if p.settings.ContextWindow > 0 && m.ID == p.modelName() {
 		m.Context = int(p.settings.ContextWindow)
 	}
 	return m
@@ -597,14 +585,17 @@ func (p *program) noted(ask oneloop.Ask) oneloop.Ask {
 // load reads the settings. ask is for the one question, whether the folder is
 // trusted; nil means that nobody is there.
 func (p *program) load(ctx context.Context, dir string, ask oneloop.Ask) error {
-	if err := p.loadSettings(ctx, dir, ask); err != nil || p.settings.HasCredential() {
+	if err := p.loadSettings(ctx, dir, ask); err != nil {
+		return err
+	}
+	if err := p.askable(ctx); err != errNobody {
 		return err
 	}
 	fmt.Fprint(p.stderr, p.words.NoKey)
 	for _, n := range p.settings.Notices {
 		fmt.Fprintf(p.stderr, "oneloop: %s\n", n)
 	}
-	return &silentError{exitConfig, "no API key is set"}
+	return &silentError{exitConfig, errNobody.Error()}
 }
 
 // loadSettings is load for those who need no key.

@@ -145,6 +145,7 @@ func (p *program) asBefore(s *spec, a *agent) {
 // session cost counts.
 func (p *program) newLedger(a *agent) *budget.Ledger {
 	l := budget.New(budget.Limits{Requests: p.opts.maxTurns, Cost: p.opts.maxCost})
+	l.Use(p.price)
 	if log := a.log.Load(); log != nil && p.opts.maxCost > 0 {
 		if t := log.Bill().Total; t.Requests > 0 {
 			l.Began(budget.Totals{Requests: t.Requests, Usage: t.TotalUsage, Cost: t.TotalCost, Known: t.TotalKnown})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -438,7 +439,7 @@ func TestNoBashIsSaid(t *testing.T) {
 
 func TestAGatewayThatEchoesTheKeyDoesNotMakeUsShowIt(t *testing.T) {
 	echo := script.Fail(400, "invalid_request_error", "no: "+testKey)
-	echo.Header.Set("Request-Id", "req "+testKey)
+	echo.Header = http.Header{"Request-Id": {"req " + testKey}}
 	p := newProduct(t, echo)
 	trace := filepath.Join(p.dir, "trace.jsonl")
 	o := p.run("--trace="+trace, "go on") // run fails the test when the key is shown

@@ -13,7 +13,6 @@ import (
 
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
-	"oneloop/model/anthropic"
 	"oneloop/workspace"
 )
 
@@ -121,7 +120,7 @@ func (p *program) lookAtSettings(d *diagnosis, s *config.Settings) {
 		d.lack(exitConfig, p.words.DoctorNoKey)
 	}
 	d.Model = p.modelName()
-	if u, err := url.Parse(cmp.Or(s.BaseURL, anthropic.DefaultBaseURL)); err == nil {
+	if u, err := url.Parse(p.address()); err == nil {
 		d.Endpoint = u.Host
 	}
 	for _, name := range []string{"settings.json", "config.env"} {

@@ -14,7 +14,6 @@ import (
 	"oneloop"
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
-	"oneloop/model/anthropic"
 )
 
 // Exit codes, as `oneloop help` lists them.
@@ -184,7 +183,7 @@ func (p *program) networkHint(e *oneloop.APIError) string {
 
 // where is the address that was asked.
 func (p *program) where(e *oneloop.APIError) string {
-	return base(cmp.Or(e.URL, p.settings.BaseURL, anthropic.DefaultBaseURL))
+	return base(cmp.Or(e.URL, p.address()))
 }
 
 // base is the base URL of an address that is asked, without its query.

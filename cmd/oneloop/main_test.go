@@ -17,6 +17,7 @@ import (
 
 	"oneloop/internal/tui"
 	"oneloop/looptest/script"
+	"oneloop/looptest/wires"
 	"oneloop/trace"
 	"oneloop/workspace"
 )
@@ -95,7 +96,11 @@ func TestScripts(t *testing.T) {
 
 type serverKey struct{}
 
-type holder struct{ server *script.Server }
+// holder has the servers of a script; server is the one started last.
+type holder struct {
+	server *script.Server
+	all    []*script.Server
+}
 
 func setup(e *testscript.Env) error {
 	h := &holder{}
@@ -118,6 +123,9 @@ func setup(e *testscript.Env) error {
 		}
 	})
 	e.Defer(func() {
+		for _, server := range h.all {
+			defer server.Close()
+		}
 		if h.server == nil {
 			return
 		}
@@ -125,7 +133,6 @@ func setup(e *testscript.Env) error {
 			e.T().Log(err)
 			e.T().FailNow()
 		}
-		h.server.Close()
 	})
 	return nil
 }
@@ -216,10 +223,13 @@ func (l line) reply() script.Reply {
 }
 
 func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: model FILE")
+	if neg || len(args) != 1 && len(args) != 3 {
+		ts.Fatalf("usage: model FILE [WIRE VARIABLE]")
 	}
-	server := script.New()
+	server, variable := script.New(), "ANTHROPIC_BASE_URL"
+	if len(args) == 3 {
+		server.Wire, variable = otherWire(ts, args[1]), args[2]
+	}
 	routes := map[string][]script.Reply{}
 	for i, text := range strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n") {
 		var l line
@@ -236,8 +246,29 @@ func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
 		server.Route(begins, replies...)
 	}
 	ts.Check(server.Start())
-	ts.Value(serverKey{}).(*holder).server = server
-	ts.Setenv("ANTHROPIC_BASE_URL", server.URL())
+	h := ts.Value(serverKey{}).(*holder)
+	h.server, h.all = server, append(h.all, server)
+	ts.Setenv(variable, server.URL())
+}
+
+// otherWire is an API by name: gemini, responses, ollama, or a dialect of Chat
+// Completions.
+func otherWire(ts *testscript.TestScript, name string) *script.Wire {
+	switch name {
+	case "gemini":
+		return wires.Gemini()
+	case "responses":
+		return wires.Responses()
+	case "ollama":
+		return wires.Ollama(wires.OllamaServer{})
+	}
+	for _, d := range wires.Dialects() {
+		if strings.EqualFold(d.Name, name) {
+			return wires.Chat(d)
+		}
+	}
+	ts.Fatalf("there is no wire named %q", name)
+	return nil
 }
 
 func requests(ts *testscript.TestScript) []script.Request {

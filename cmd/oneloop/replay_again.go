@@ -43,7 +43,9 @@ func (p *program) askAgain(ctx context.Context, path string) error {
 		return err
 	}
 	p.sayNotices()
-	m, err := p.asker(budget.New(budget.Limits{Requests: p.opts.maxTurns, Cost: p.opts.maxCost}))
+	ledger := budget.New(budget.Limits{Requests: p.opts.maxTurns, Cost: p.opts.maxCost})
+	ledger.Use(p.price)
+	m, err := p.asker(ledger)
 	if err != nil {
 		return &codeError{exitConfig, err}
 	}

@@ -15,9 +15,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"oneloop"
+	"oneloop/model/catalog"
 	"oneloop/policy"
 	"oneloop/prompt"
 )
@@ -38,6 +41,7 @@ type Input struct {
 // Flags are the flags that settings depend on. Empty means not given.
 type Flags struct {
 	Model          string
+	Fallback       string // another model
 	Effort         string
 	PermissionMode string
 	Sandbox        string
@@ -106,15 +110,33 @@ type Settings struct {
 	// Notices are what the user should know, each one line.
 	Notices []string `json:"notices,omitempty"`
 
+	// Fallback is asked when Model stays overloaded; an empty name: nobody is.
+	Fallback Model `json:"fallback_model,omitzero"`
+
+	// Book is the catalogue with what the user's models.json says.
+	Book *catalog.Book `json:"-"`
+
+	// Undecided says, where no model is named, why none can be chosen.
+	Undecided error `json:"-"`
+
+	access  []Access
+	hiding  sync.Mutex
 	secrets []string
 }
 
-// HasCredential reports whether there is a key or a token.
-func (s *Settings) HasCredential() bool { return s.Key.Set() || s.Token.Set() }
+// HasCredential reports whether there is all that is needed to ask the model.
+func (s *Settings) HasCredential() bool {
+	a, ok := s.Access(s.Model.Provider)
+	return ok && a.Configured()
+}
 
 // Secrets returns the value of every credential that was seen, also of those
 // that are not used, so that they can be kept from commands and masked.
-func (s *Settings) Secrets() []string { return s.secrets }
+func (s *Settings) Secrets() []string {
+	s.hiding.Lock()
+	defer s.hiding.Unlock()
+	return slices.Clone(s.secrets)
+}
 
 // String is the JSON of s.
 func (s *Settings) String() string {
@@ -160,8 +182,10 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 		l.hosts,
 		l.limitCommands,
 		l.credentials,
-		l.model,
 		l.network,
+		l.providers,
+		l.model,
+		l.fallback,
 		l.permissions,
 		l.addDirs,
 		l.rules,

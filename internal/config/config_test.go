@@ -206,7 +206,7 @@ func TestAWrongFlagIsAnErrorOfUsage(t *testing.T) {
 		flags config.Flags
 		says  string
 	}{
-		{config.Flags{Model: "openai/gpt-5"}, "known: anthropic"},
+		{config.Flags{Model: "closedai/gpt-5"}, "known: anthropic"},
 		{config.Flags{Model: "anthropic/"}, "anthropic/NAME"},
 		{config.Flags{Model: "a b"}, "no model name"},
 		{config.Flags{Effort: "huge"}, "xhigh"},
@@ -224,12 +224,17 @@ func TestModelsAreNamedWithOrWithoutTheirProvider(t *testing.T) {
 		"claude-sonnet-5":            {Provider: "anthropic", Name: "claude-sonnet-5"},
 		"anthropic/claude-sonnet-5":  {Provider: "anthropic", Name: "claude-sonnet-5"},
 		"anthropic/deepseek/chat-v3": {Provider: "anthropic", Name: "deepseek/chat-v3"},
+		"deepseek/deepseek-v4-pro":   {Provider: "deepseek", Name: "deepseek-v4-pro"},
+		"deepseek-v4-pro":            {Provider: "deepseek", Name: "deepseek-v4-pro"},
+		"gpt-6.1-sol":                {Provider: "openai", Name: "gpt-6.1-sol"},
+		"nobodys-model":              {Provider: "anthropic", Name: "nobodys-model"},
+		"openrouter/qwen/qwen3-max":  {Provider: "openrouter", Name: "qwen/qwen3-max"},
 	} {
 		if m, err := config.ParseModel(in); err != nil || m != want {
 			t.Errorf("%s: %v, %v", in, m, err)
 		}
 	}
-	if _, err := config.ParseModel("deepseek/chat"); err == nil || !strings.Contains(err.Error(), "anthropic/deepseek/chat") {
+	if _, err := config.ParseModel("deepsea/chat"); err == nil || !strings.Contains(err.Error(), "anthropic/deepsea/chat") {
 		t.Errorf("an unknown provider: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"oneloop/model/catalog"
 	"oneloop/policy"
 	"oneloop/workspace"
 )
@@ -16,7 +17,15 @@ import (
 // credentialNames are the environment variables that hold credentials of
 // ours. Their values are kept from commands and masked wherever they show.
 func credentialNames() []string {
-	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"}
+	var names []string
+	for _, p := range catalog.Providers() {
+		for _, name := range p.Variables() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // environ reads "NAME=value" pairs. A later pair wins, as it does for
@@ -62,16 +71,13 @@ func (l *loader) credentials() error {
 	if useKey {
 		chosen, name = key, "key"
 	}
-	if strings.ContainsFunc(chosen.text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+	if !sendable(chosen.text) {
 		return misconfigured(nil, "the credential from %s holds a blank, a control character or a character outside ASCII; copy it again.", chosen.from)
 	}
 	if auth != "" { // the header is chosen, whatever the credential is called
 		name = auth
 	}
 	if chosen.text == "" {
-		if l.broken != nil {
-			return l.broken
-		}
 		return nil
 	}
 	if name == "key" {
@@ -127,8 +133,7 @@ func (l *loader) network() error {
 	if !ok {
 		return nil
 	}
-	u, err := url.Parse(v.text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !port(u.Port()) {
+	if !address(v.text) {
 		return misconfigured(nil, "the base URL from %s is no http or https address with a host; write it like https://api.example.com.", v.from)
 	}
 	l.out.BaseURL = l.set("base_url", v)

@@ -11,19 +11,21 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/model/catalog"
 	"oneloop/policy"
 )
 
 // file is one settings.json: the keys it sets, flattened, as text.
 type file struct {
-	path    string
-	values  map[string]string
-	rules   map[string][]string // by tier: "deny", "ask", "allow"
-	dirs    []string            // folders it adds to the workspace
-	other   []string            // keys that mean nothing here
-	hooks   json.RawMessage
-	network network
-	limits  Limits
+	path      string
+	values    map[string]string
+	rules     map[string][]string // by tier: "deny", "ask", "allow"
+	dirs      []string            // folders it adds to the workspace
+	other     []string            // keys that mean nothing here
+	hooks     json.RawMessage
+	providers map[string]ownProvider
+	network   network
+	limits    Limits
 	// approved says that the user said yes to the file as it is.
 	approved bool
 }
@@ -61,6 +63,7 @@ var keys = map[string]struct{ userOnly bool }{
 	searchKey:                 {true},
 	bellKey:                   {true},
 	memoryKey:                 {true},
+	fallbackKey:               {true},
 }
 
 // readOwn reads the user's settings.
@@ -111,6 +114,14 @@ func (l *loader) keepOut(f *file) {
 	if p, _, ok := strings.Cut(f.values["model"], "/"); ok {
 		dropped = append(dropped, "model (its provider "+p+")")
 		delete(f.values, "model")
+	}
+	if of := catalog.Providing(f.values["model"]); len(of) > 0 && !slices.Contains(of, "anthropic") {
+		dropped = append(dropped, "model (its provider "+of[0]+")")
+		delete(f.values, "model")
+	}
+	if f.providers != nil {
+		dropped = append(dropped, providersKey)
+		f.providers = nil
 	}
 	if len(f.network.allowed) > 0 {
 		dropped = append(dropped, "sandbox.network.allowedDomains")
@@ -178,6 +189,12 @@ func (f *file) take(data []byte, prefix string, object map[string]json.RawMessag
 		}
 		if key == "hooks" {
 			f.hooks = raw
+			continue
+		}
+		if key == providersKey {
+			if err := f.takeProviders(data, raw); err != nil {
+				return err
+			}
 			continue
 		}
 		if key == "sandbox.network" {

@@ -2,9 +2,12 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"oneloop/model/catalog"
 )
 
 // Model names a model and the API it is asked through.
@@ -15,27 +18,74 @@ type Model struct {
 
 func (m Model) String() string { return m.Provider + "/" + m.Name }
 
-// providers are the APIs that can be asked.
-func providers() []string { return []string{"anthropic"} }
+// Full is the name that says all: without the provider where that is
+// Anthropic, as names have always been.
+func (m Model) Full() string {
+	if m.Name == "" || m.Provider == "" || m.Provider == "anthropic" && !strings.Contains(m.Name, "/") {
+		return m.Name
+	}
+	return m.String()
+}
 
-// ParseModel reads "provider/name" or a bare name, which is one of
-// anthropic's.
-func ParseModel(s string) (Model, error) {
-	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) || s == "" {
-		return Model{}, fmt.Errorf("%q is no model name; write one like claude-sonnet-5", s)
+// ParseModel reads "provider/name" or a bare name: of the provider that is
+// known to have it, else of Anthropic. A name that several have is an error
+// that lists them.
+func ParseModel(s string) (Model, error) { return new(Settings).ParseModel(s) }
+
+// ParseModel is [ParseModel] with the providers and models of the user's
+// settings.
+func (s *Settings) ParseModel(text string) (Model, error) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) || text == "" {
+		return Model{}, fmt.Errorf("%q is no model name; write one like claude-sonnet-5 or deepseek/deepseek-v4-pro", text)
 	}
-	provider, name, ok := strings.Cut(s, "/")
+	provider, name, ok := strings.Cut(text, "/")
 	if !ok {
-		return Model{"anthropic", s}, nil
+		of := s.providing(text)
+		switch len(of) {
+		case 0:
+			return Model{"anthropic", text}, nil
+		case 1:
+			return Model{of[0], text}, nil
+		}
+		for i := range of {
+			of[i] += "/" + text
+		}
+		return Model{}, fmt.Errorf("%q is a model of several providers; write one of %s", text, strings.Join(of, ", "))
 	}
-	if !slices.Contains(providers(), provider) {
-		return Model{}, fmt.Errorf("there is no provider named %q; known: %s. To send %q as it is, write anthropic/%s",
-			provider, strings.Join(providers(), ", "), s, s)
+	if _, is := catalog.FindProvider(provider); !is {
+		if _, is = s.Access(provider); !is {
+			return Model{}, fmt.Errorf("there is no provider named %q; known: %s. To send %q as it is, write anthropic/%s",
+				provider, strings.Join(s.providerNames(), ", "), text, text)
+		}
 	}
 	if name == "" {
-		return Model{}, fmt.Errorf("%q names a provider and no model; write %s/NAME", s, provider)
+		return Model{}, fmt.Errorf("%q names a provider and no model; write %s/NAME", text, provider)
 	}
 	return Model{provider, name}, nil
+}
+
+// providing are the providers that have a model of this name.
+func (s *Settings) providing(name string) []string {
+	of := s.Book.Providing(name)
+	for _, a := range s.access {
+		if slices.Contains(a.Models, name) && !slices.Contains(of, a.Name) {
+			of = append(of, a.Name)
+		}
+	}
+	return of
+}
+
+func (s *Settings) providerNames() []string {
+	var names []string
+	for _, p := range catalog.Providers() {
+		names = append(names, p.Name)
+	}
+	for _, a := range s.access {
+		if !slices.Contains(names, a.Name) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
 }
 
 // efforts are the levels a model may be asked to work at; which of them a
@@ -53,12 +103,25 @@ func (l *loader) model() error {
 	}
 	l.out.Model = Model{Provider: "anthropic"}
 	if m.text != "" {
-		parsed, err := ParseModel(m.text)
+		parsed, err := l.out.ParseModel(m.text)
 		if err != nil {
 			return bad("%s: %v", m.from, err)
 		}
 		l.out.Model = parsed
 		l.set("model", m)
+	} else {
+		l.pick()
+	}
+	a, _ := l.out.Access(l.out.Model.Provider)
+	if a.passed != "" {
+		l.notice("%s in %s is not used: an address from a folder is used only with a key from the same file, and the key in use is from %s.",
+			a.passed, l.dotenv, orNone(a.From))
+	}
+	if a.wrong != nil {
+		return a.wrong
+	}
+	if !a.Configured() && l.broken != nil {
+		return l.broken
 	}
 
 	e, bad := value{l.Flags.Effort, "--effort"}, usage
@@ -70,6 +133,85 @@ func (l *loader) model() error {
 	}
 	if e.text != "" {
 		l.out.Effort = l.set("effort", e)
+	}
+	return nil
+}
+
+// pick chooses the provider where no model is named: Anthropic if there is a
+// credential for it, else the one that there is a key for.
+func (l *loader) pick() {
+	if a, _ := l.out.Access("anthropic"); a.Configured() {
+		return
+	}
+	var found []Access
+	for _, a := range l.out.access {
+		if again := a.Name == "openai-chat" || a.Name == "openai-responses"; !again && (a.Key.Set() || a.Custom && a.Configured()) {
+			found = append(found, a)
+		}
+	}
+	switch {
+	case len(found) == 0:
+	case len(found) > 1:
+		names := make([]string, len(found))
+		for i, a := range found {
+			names[i] = a.Name + "/" + cmp.Or(a.Default, "NAME")
+		}
+		l.out.Undecided = misconfigured(nil, "there are several providers to ask and no model is named; choose one with --model or ONELOOP_MODEL: %s.", strings.Join(names, ", "))
+	case found[0].Default == "":
+		l.out.Undecided = misconfigured(nil, "there is a key for %s and no model is named; choose one with --model or ONELOOP_MODEL: %s/NAME.", found[0].Name, found[0].Name)
+	default:
+		l.out.Model = Model{found[0].Name, found[0].Default}
+		l.out.From["model"] = found[0].From
+		l.notice("no model is named and only %s is set up (%s): %s is asked.", found[0].Name, found[0].From, l.out.Model)
+	}
+}
+
+const fallbackKey = "fallbackModel"
+
+// fallback decides who is asked when the model stays overloaded.
+func (l *loader) fallback() error {
+	v, bad := value{l.Flags.Fallback, "--fallback-model"}, usage
+	if v.text == "" {
+		v, bad = l.own.value(fallbackKey), fileError
+	}
+	if v.text == "" {
+		return nil
+	}
+	m, err := l.out.ParseModel(v.text)
+	if err != nil {
+		return bad("%s: %v", v.from, err)
+	}
+	a, _ := l.out.Access(m.Provider)
+	if a.wrong != nil {
+		return a.wrong
+	}
+	if !a.Configured() {
+		return bad("%s: %s", v.from, a.Lacks())
+	}
+	l.out.Fallback = m
+	l.set("fallback_model", v)
+	return nil
+}
+
+// Lacks says what a provider that is not configured needs.
+func (a Access) Lacks() string {
+	return fmt.Sprintf("there is no key for %s; set %s", a.Name, strings.Join(a.Variables(), " or "))
+}
+
+// Unlock gets the keys that commands print, of the models that may be asked,
+// before the first command of a model: they are kept from those.
+func (s *Settings) Unlock(ctx context.Context) error {
+	for _, m := range []Model{s.Model, s.Fallback} {
+		a, ok := s.Access(m.Provider)
+		if !ok || len(a.command) == 0 {
+			continue
+		}
+		if _, err := a.Credential(ctx); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return err
+		}
 	}
 	return nil
 }

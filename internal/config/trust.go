@@ -4,13 +4,21 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"oneloop/model/catalog"
 	"oneloop/policy"
 )
 
 // folderNames are the variables a folder's .env may set.
 func folderNames() []string {
-	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ONELOOP_MODEL", "MODEL_ID"}
+	names := credentialNames()
+	for _, p := range catalog.Providers() {
+		if strings.HasSuffix(p.Address, "_BASE_URL") && !slices.Contains(names, p.Address) {
+			names = append(names, p.Address)
+		}
+	}
+	return append(names, "ONELOOP_MODEL", "MODEL_ID")
 }
 
 // dotenvName is the file of a folder that holds variables.
@@ -85,23 +93,26 @@ func (l *loader) brokenDotenv(err error) error {
 	if l.Flags.Trust {
 		return l.broken
 	}
-	_, key := l.variable("ANTHROPIC_API_KEY")
-	_, token := l.variable("ANTHROPIC_AUTH_TOKEN")
-	if key || token {
+	if slices.ContainsFunc(catalog.Providers(), l.hasKey) {
 		l.notice("%s cannot be read (%s) and is ignored.", l.dotenv, cause(err))
 	}
 	return nil
 }
 
+// hasKey reports whether there is a credential for p outside the folder.
+func (l *loader) hasKey(p catalog.Provider) bool {
+	return slices.ContainsFunc(p.Variables(), func(name string) bool { _, set := l.variable(name); return set })
+}
+
 // useful names what the file would set that is not set already.
 func (l *loader) useful(found map[string]string) []string {
 	var names []string
-	_, key := l.variable("ANTHROPIC_API_KEY")
-	_, token := l.variable("ANTHROPIC_AUTH_TOKEN")
 	for _, name := range folderNames() {
 		_, set := l.variable(name)
-		credential := name == "ANTHROPIC_API_KEY" || name == "ANTHROPIC_AUTH_TOKEN"
-		if found[name] == "" || set || credential && (key || token) {
+		credential := slices.ContainsFunc(catalog.Providers(), func(p catalog.Provider) bool {
+			return slices.Contains(p.Variables(), name) && l.hasKey(p)
+		})
+		if found[name] == "" || set || credential {
 			continue
 		}
 		names = append(names, name)

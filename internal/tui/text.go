@@ -83,6 +83,8 @@ type Text struct {
 	// The command doctor.
 	DoctorLabels    [7]string // folder, credential, model, endpoint, terminal, settings, sandbox
 	DoctorNone      string
+	NoKeyFor        string // provider, variables
+	OllamaFound     string // address, model
 	DoctorNoKey     string
 	DoctorNoSandbox string
 	DoctorRead      string

@@ -154,8 +154,11 @@ Exit code
                  the real loop with a scripted model, no key, no cost
 `,
 
-	DoctorLabels:    [7]string{"folder", "credential", "model", "endpoint", "terminal", "settings", "sandbox"},
-	DoctorNone:      "none",
+	DoctorLabels: [7]string{"folder", "credential", "model", "endpoint", "terminal", "settings", "sandbox"},
+	DoctorNone:   "none",
+	NoKeyFor:     "there is no key for %s: set %s in the environment or in ~/.config/oneloop/config.env, or choose another model with --model (oneloop models lists them)",
+	OllamaFound:  "No key is set. The Ollama on this machine (%s) answers, so %s is asked; --model chooses another one.",
+
 	DoctorNoKey:     "no credential: set ANTHROPIC_API_KEY, or see what `oneloop` says without one",
 	DoctorNoSandbox: "the sandbox that is asked for does not work here, so no command would run.",
 	DoctorRead:      "used",

@@ -145,8 +145,11 @@ var chinese = Text{
               真实的循环加上按脚本回答的模型，不要密钥，不花钱
 `,
 
-	DoctorLabels:    [7]string{"目录", "凭据", "模型", "服务地址", "终端", "设置", "沙箱"},
-	DoctorNone:      "无",
+	DoctorLabels: [7]string{"目录", "凭据", "模型", "服务地址", "终端", "设置", "沙箱"},
+	DoctorNone:   "无",
+	NoKeyFor:     "没有 %s 的密钥：请在环境变量或 ~/.config/oneloop/config.env 中设置 %s，或用 --model 选择别的模型（oneloop models 可列出）",
+	OllamaFound:  "没有设置密钥。本机的 Ollama（%s）有应答，因此使用 %s；可用 --model 另选。",
+
 	DoctorNoKey:     "没有凭据：请设置 ANTHROPIC_API_KEY，或者直接运行 oneloop 看说明",
 	DoctorNoSandbox: "所要求的沙箱在这里不能用，所以不会执行任何命令。",
 	DoctorRead:      "已采用",

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"oneloop"
+	"oneloop/internal/config"
+	"oneloop/model/anthropic"
+	"oneloop/model/catalog"
+	"oneloop/model/gemini"
+	"oneloop/model/ollama"
+	"oneloop/model/openai"
+)
+
+// speak is the adapter to the API of the model with this name, "provider/name"
+// or one of Anthropic's.
+func (p *program) speak(name string, client *http.Client) (oneloop.Model, error) {
+	m, a, err := p.reach(name)
+	if err != nil {
+		return nil, err
+	}
+	key, err := a.Credential(context.Background()) // a command has been run before
+	if err != nil {
+		return nil, err
+	}
+	if !a.Configured() {
+		return nil, p.unkeyed(a)
+	}
+	switch a.API {
+	case catalog.Anthropic:
+		c := anthropic.Config{
+			BaseURL: a.BaseURL, Key: key.Reveal(), Token: a.Token.Reveal(), Model: m.Name, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+		}
+		if a.Name == "anthropic" {
+			c.Version = p.settings.APIVersion
+		} else if c.Key == "" && a.Header == nil {
+			c.Key = "none" // a server that wants none
+		}
+		return anthropic.New(c)
+	case catalog.Gemini:
+		return gemini.New(gemini.Config{
+			BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+		})
+	case catalog.Ollama:
+		return ollama.New(ollama.Config{
+			BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Context: int(p.settings.ContextWindow), Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+		})
+	}
+	c := openai.Config{
+		BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Dialect: a.Dialect, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+	}
+	if a.API == catalog.Responses {
+		return openai.NewResponses(c)
+	}
+	return openai.NewChat(c)
+}
+
+// reach is how the model with this name is reached.
+func (p *program) reach(name string) (config.Model, config.Access, error) {
+	m, err := p.settings.ParseModel(name)
+	if err != nil {
+		return m, config.Access{}, err
+	}
+	a, ok := p.settings.Access(m.Provider)
+	if !ok {
+		return m, a, fmt.Errorf("there is no provider named %q", m.Provider)
+	}
+	return m, a, nil
+}
+
+// unkeyed is the error of a provider that there is no key for.
+func (p *program) unkeyed(a config.Access) error {
+	return &codeError{exitConfig, fmt.Errorf(p.words.NoKeyFor, a.Name, strings.Join(a.Variables(), ", "))}
+}
+
+// lookup is what is known of the model with this name; its ID is the name that
+// says all.
+func (p *program) lookup(name string) catalog.Model {
+	m, err := p.settings.ParseModel(name)
+	if err != nil {
+		known, _ := catalog.Find(name)
+		known.ID = name
+		return known
+	}
+	known, ok := p.settings.Book.FindIn(m.Provider, m.Name)
+	if a, _ := p.settings.Access(m.Provider); !ok && a.API == catalog.Ollama {
+		known.Context, known.MaxOutput = ollama.DefaultContext, ollama.DefaultContext/4
+	}
+	known.ID = m.Full()
+	return known
+}
+
+// price is what the ledger takes of the model with this name.
+func (p *program) price(name string) catalog.Price {
+	return p.lookup(name).Price.On(time.Now().UTC().Format(time.DateOnly))
+}
+
+// askable sees that there is somebody to ask: a provider with a key, or an
+// Ollama on this machine where nothing at all is set up.
+func (p *program) askable(ctx context.Context) error {
+	s := p.settings
+	if s.Undecided != nil {
+		return s.Undecided
+	}
+	if s.HasCredential() {
+		return s.Unlock(ctx)
+	}
+	if s.Model.Name == "" && p.localOllama(ctx) {
+		return nil
+	}
+	if a, ok := s.Access(s.Model.Provider); ok && a.Name != "anthropic" {
+		return p.unkeyed(a)
+	}
+	return errNobody
+}
+
+var errNobody = errors.New("no API key is set")
+
+// localTime is how long an Ollama on this machine is waited for.
+const localTime = 300 * time.Millisecond
+
+// localOllama takes the newest model of an Ollama on this machine, and says so.
+func (p *program) localOllama(ctx context.Context) bool {
+	a, ok := p.settings.Access("ollama")
+	if !ok || !loopback(a.BaseURL) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, localTime)
+	defer cancel()
+	server, err := ollama.Probe(ctx, a.BaseURL)
+	if err != nil || len(server.Models) == 0 {
+		return false
+	}
+	p.settings.Model = config.Model{Provider: "ollama", Name: server.Models[0].Name}
+	p.settings.From["model"] = server.Base()
+	p.settings.Notices = append(p.settings.Notices, fmt.Sprintf(p.words.OllamaFound, server.Base(), p.settings.Model))
+	return true
+}
+
+// loopback reports whether a server is on this machine.
+func loopback(base string) bool {
+	u, err := url.Parse(ollama.Address(base))
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && (ip.IsLoopback() || ip.IsUnspecified())
+}
+
+// address is where the model that is asked is, for people.
+func (p *program) address() string {
+	a, _ := p.settings.Access(p.settings.Model.Provider)
+	if a.API == catalog.Ollama {
+		return ollama.Address(a.BaseURL)
+	}
+	return cmp.Or(a.BaseURL, anthropic.DefaultBaseURL)
+}
