@@ -68,18 +68,14 @@ func endpoint(base, path string) (*url.URL, error) {
 		return nil, errors.New("the base URL cannot be read: it should look like https://host/v1")
 	}
 	full := strings.TrimRight(u.Path, "/")
+	whole := strings.HasSuffix(full, "/"+path)
 	for _, known := range []string{"/chat/completions", "/responses", "/" + path} {
 		full = strings.TrimSuffix(full, known)
 	}
-	switch full {
-	case "":
+	if full == "" && !whole {
 		path = "v1/" + path
-	default:
-		u.Path, u.RawPath = full, ""
 	}
-	if full == "" {
-		u.Path, u.RawPath = "", ""
-	}
+	u.Path, u.RawPath = full, ""
 	return wire.Endpoint(u.String(), path)
 }
 

@@ -336,3 +336,38 @@ func TestSummariesThatAreRefusedAreNotAskedForAgain(t *testing.T) {
 		t.Errorf("%d notices; %s", notices, d)
 	}
 }
+
+func TestABaseURLOfResponsesIsThatOfOpenAIsClients(t *testing.T) {
+	for base, want := range map[string]string{
+		"":                                "https://api.openai.com/v1/responses",
+		"http://h:1":                      "http://h:1/v1/responses",
+		"http://h:1/v1/":                  "http://h:1/v1/responses",
+		"http://h:1/v1/responses":         "http://h:1/v1/responses",
+		"http://h:1/v1/chat/completions":  "http://h:1/v1/responses",
+		"http://h:1/responses/":           "http://h:1/responses",
+		"http://h:1/gw/openai?tenant=a":   "http://h:1/gw/openai/responses?tenant=a",
+		"https://api.deepseek.com":        "https://api.deepseek.com/v1/responses",
+		"http://h:1/openai/v1?api=latest": "http://h:1/openai/v1/responses?api=latest",
+	} {
+		asked := ""
+		m, err := openai.NewResponses(openai.Config{BaseURL: base, Key: key, Model: "m", Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked = r.URL.String()
+			return nil, errors.New("not today")
+		})}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi")}}, nil)
+		if asked != want {
+			t.Errorf("%q asks %s, want %s", base, asked, want)
+		}
+	}
+	for _, x := range []struct {
+		c    openai.Config
+		want string
+	}{{openai.Config{Key: key}, "no model"}, {openai.Config{Model: "m"}, "no credentials"}, {openai.Config{Model: "m", BaseURL: "ftp://h"}, "should begin with http"}} {
+		if _, err := openai.NewResponses(x.c); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%+v: %v", x.c, err)
+		}
+	}
+}
