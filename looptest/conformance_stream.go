@@ -37,7 +37,7 @@ func prefixes(t *testing.T, b bench) {
 		cuts = append(cuts, at, at+1, at+len(f)/2, at+len(f)-1)
 		at += len(f)
 	}
-	for n := 3; n < len(stream); n += 41 {
+	for n := 3; n < len(stream); n += max(41, len(stream)/80) {
 		cuts = append(cuts, n)
 	}
 	slices.Sort(cuts)
