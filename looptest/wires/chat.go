@@ -43,7 +43,7 @@ var (
 	OpenAI     = Dialect{Name: "OpenAI"}
 	DeepSeek   = Dialect{Name: "DeepSeek", Reasoning: "reasoning_content", Echo: true, UsageAtFinish: true, Fields: "thinking"}
 	OpenRouter = Dialect{Name: "OpenRouter", Reasoning: "reasoning", Details: true, Comment: "OPENROUTER PROCESSING", ErrorChunk: true,
-		CodeOnly: true, Fields: "reasoning provider models route transforms plugins usage include_reasoning"}
+		CodeOnly: true, Fields: "reasoning provider models route transforms plugins usage include_reasoning cache_control"}
 	Qwen = Dialect{Name: "Qwen", Reasoning: "reasoning_content", EmptyID: true, NullContent: true,
 		Fields: "enable_thinking thinking_budget preserve_thinking enable_search"}
 	Kimi             = Dialect{Name: "Kimi", Reasoning: "reasoning_content", UsageAtFinish: true, Echo: true, Fields: "thinking prompt_cache_key", Tag: "name"}

@@ -11,6 +11,7 @@ import (
 
 	"oneloop"
 	"oneloop/internal/wire"
+	"oneloop/model/catalog"
 )
 
 // Chat is one model behind one address that is asked by Chat Completions. It is
@@ -20,6 +21,9 @@ type Chat struct {
 	dialect Dialect
 	caller  *wire.Caller
 	asCame  bool
+
+	known   catalog.Model
+	refused refused
 
 	effortNotice sync.Once
 	idle         wire.Idle[*chatEncoder]
@@ -59,7 +63,7 @@ func NewChat(c Config) (*Chat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{name: c.Model, dialect: d, caller: call, asCame: c.StreamEvents}, nil
+	return &Chat{name: c.Model, dialect: d, known: d.known(c.Model), caller: call, asCame: c.StreamEvents}, nil
 }
 
 // Generate implements [oneloop.Model]. emit may be nil.
@@ -69,14 +73,24 @@ func (m *Chat) Generate(ctx context.Context, req *oneloop.Request, emit func(one
 		return nil, err
 	}
 	enc := m.idle.Take(req.Messages, func() *chatEncoder {
-		return &chatEncoder{chatTarget: chatTarget{model: m.name, dialect: m.dialect}, taken: map[string]bool{}}
+		return &chatEncoder{chatTarget: m.target(), taken: map[string]bool{}}
 	})
 	defer m.idle.Give(enc)
-	body, err := enc.body(m, req, emit)
-	if err != nil {
-		return nil, err
+	for {
+		optional := m.optional(req, emit)
+		body, err := enc.body(m, req, optional)
+		if err != nil {
+			return nil, err
+		}
+		msg, err := m.caller.Ask(ctx, body, emit, func(a *wire.Answer) wire.Reply { return m.reply(a, enc.taken, req.Tools) })
+		if err == nil || !m.refused.learn(err, optional, emit) {
+			return msg, err
+		}
 	}
-	return m.caller.Ask(ctx, body, emit, func(a *wire.Answer) wire.Reply { return m.reply(a, enc.taken, req.Tools) })
+}
+
+func (m *Chat) target() chatTarget {
+	return chatTarget{model: m.name, dialect: m.dialect, blind: m.known.Images == catalog.No}
 }
 
 // reply is an answer that takes in what comes. taken are the ids of the calls in

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"oneloop"
 	"oneloop/internal/rawjson"
@@ -67,7 +66,7 @@ func (e *chatEncoder) add(run *wire.Run, m *oneloop.Message) error {
 }
 
 // body returns a request in parts that are never changed afterwards.
-func (e *chatEncoder) body(m *Chat, req *oneloop.Request, emit func(oneloop.Event)) (oneloop.Parts, error) {
+func (e *chatEncoder) body(m *Chat, req *oneloop.Request, optional []param) (oneloop.Parts, error) {
 	if err := e.grow(req.Messages); err != nil {
 		return nil, err
 	}
@@ -77,9 +76,12 @@ func (e *chatEncoder) body(m *Chat, req *oneloop.Request, emit func(oneloop.Even
 	if err := e.head.render(req, e.chatTarget); err != nil {
 		return nil, err
 	}
-	params := m.params(req.Params, emit)
-	if e.dialect.CacheKey {
-		params = rawjson.AppendString(append(params, `,"prompt_cache_key":`...), cacheKey(e.head.json, e.conv.Run.Parts(nil, 0, e.first)))
+	params := append(rawjson.AppendString([]byte(`{"model":`), m.name), `,"stream":true`...)
+	for _, p := range optional {
+		if p.name == cacheKeyField {
+			p.json = string(rawjson.AppendString([]byte(`"`+cacheKeyField+`":`), cacheKey(e.head.json, e.conv.Run.Parts(nil, 0, e.first))))
+		}
+		params = append(append(params, ','), p.json...)
 	}
 	parts := append(make(oneloop.Parts, 0, 8), params, e.head.json)
 	if e.head.system {
@@ -87,32 +89,6 @@ func (e *chatEncoder) body(m *Chat, req *oneloop.Request, emit func(oneloop.Even
 	}
 	parts = e.conv.Run.Parts(parts, 0, e.conv.Run.Len())
 	return append(parts, []byte("]}")), nil
-}
-
-// params is the beginning of a request, without a comma at its end.
-func (m *Chat) params(p oneloop.Params, emit func(oneloop.Event)) []byte {
-	j := rawjson.AppendString([]byte(`{"model":`), m.name)
-	j = append(j, `,"stream":true`...)
-	if m.dialect.Usage {
-		j = append(j, `,"stream_options":{"include_usage":true}`...)
-	}
-	if p.MaxTokens > 0 {
-		name := `,"max_tokens":`
-		if m.dialect.Completion {
-			name = `,"max_completion_tokens":`
-		}
-		j = strconv.AppendInt(append(j, name...), int64(p.MaxTokens), 10)
-	}
-	if p.Effort != "" {
-		fields := m.dialect.effortJSON(m.name, p.Effort)
-		if fields == "" {
-			m.effortNotice.Do(func() {
-				emit(oneloop.Notice{Text: fmt.Sprintf("%s is not known to take an effort, so none is asked for", m.name)})
-			})
-		}
-		j = append(j, fields...)
-	}
-	return j
 }
 
 // chatHead is the tools and the system prompt, rendered once.

@@ -43,9 +43,9 @@ func FuzzChat(f *testing.F) {
 		m := chatFor(t, think)
 		for _, dialect := range []string{"openrouter", "deepseek"} {
 			m.dialect, _ = findDialect(dialect, "")
-			e := &chatEncoder{chatTarget: chatTarget{"m", m.dialect}, taken: map[string]bool{}}
+			e := &chatEncoder{chatTarget: m.target(), taken: map[string]bool{}}
 			msgs := []*oneloop.Message{oneloop.UserText("hi"), whole.msg, oneloop.UserText("go on")}
-			body, err := e.body(m, &oneloop.Request{Messages: msgs}, func(oneloop.Event) {})
+			body, err := e.body(m, &oneloop.Request{Messages: msgs}, nil)
 			if err != nil || !json.Valid(body.Bytes()) {
 				t.Fatalf("%v in %s", err, body.Bytes())
 			}

@@ -20,7 +20,8 @@ import (
 //	Text         nothing                  all but the text; several texts are one
 //	Thinking     what the provider does   the block
 //	             not take back: see Echo
-//	             of its Dialect
+//	             of its Dialect; where it
+//	             wants some, an empty one
 //	ToolUse      nothing                  all but id, name and input; an id of more than 40
 //	                                      characters is written shorter
 //	ToolResult   -                        details; that it was an error is said in words
@@ -36,6 +37,7 @@ import (
 type chatTarget struct {
 	model   string
 	dialect Dialect
+	blind   bool // it is known to take no images
 }
 
 // chatID is an id of a call as this API takes it.
@@ -94,7 +96,7 @@ func (t chatTarget) assistant(m *oneloop.Message) ([]byte, error) {
 				calls = append(calls, callJSON(b))
 			}
 		case *oneloop.Thinking:
-			if same && (t.dialect.Echo == EchoAlways || t.dialect.Echo == EchoCalls && withCalls) {
+			if same && t.dialect.Echo.holds(withCalls) {
 				fields = append(fields, raw[1:len(raw)-1])
 			}
 		case *oneloop.Opaque:
@@ -111,7 +113,7 @@ func (t chatTarget) assistant(m *oneloop.Message) ([]byte, error) {
 		return nil, nil // reasoning alone is no message
 	}
 	j := []byte(`{"role":"assistant"`)
-	if t.dialect.Needed && len(calls) > 0 && !slices.ContainsFunc(fields, func(f []byte) bool { return strings.HasPrefix(string(f), `"`+reasoningA) }) {
+	if t.dialect.Needed.holds(withCalls) && !slices.ContainsFunc(fields, func(f []byte) bool { return strings.HasPrefix(string(f), `"`+reasoningA) }) {
 		j = append(j, `,"reasoning_content":""`...)
 	}
 	if !content {
@@ -178,13 +180,15 @@ func (u *userMessage) json() []byte {
 }
 
 // add puts in an image or a document, or says that one stood there.
-func (u *userMessage) add(d Dialect, m *oneloop.Media) {
+func (u *userMessage) add(t chatTarget, m *oneloop.Media) {
 	data := "data:" + m.MIME + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 	switch {
+	case strings.HasPrefix(m.MIME, "image/") && t.blind:
+		u.text(fmt.Sprintf("[an image (%s) stood here, which this model cannot be sent]", m.MIME))
 	case strings.HasPrefix(m.MIME, "image/"):
 		u.media = true
 		u.parts = append(u.parts, append(rawjson.AppendString([]byte(`{"type":"image_url","image_url":{"url":`), data), "}}"...))
-	case m.MIME == "application/pdf" && d.Documents:
+	case m.MIME == "application/pdf" && t.dialect.Documents:
 		u.media = true
 		u.parts = append(u.parts, append(rawjson.AppendString([]byte(`{"type":"file","file":{"filename":"document.pdf","file_data":`), data), "}}"...))
 	default:
@@ -203,7 +207,7 @@ func (t chatTarget) user(m *oneloop.Message) [][]byte {
 		case *oneloop.ToolResult:
 			out = append(out, t.result(b, &rest))
 		case *oneloop.Media:
-			rest.add(t.dialect, b)
+			rest.add(t, b)
 		case *oneloop.Opaque:
 			rest.text(notTaken(b))
 		}
@@ -233,7 +237,7 @@ func (t chatTarget) result(r *oneloop.ToolResult, rest *userMessage) []byte {
 			if media++; media == 1 {
 				rest.text("From the result of call " + chatID(r.ID) + ":")
 			}
-			rest.add(t.dialect, b)
+			rest.add(t, b)
 		case *oneloop.Opaque:
 			texts = append(texts, notTaken(b))
 		}

@@ -119,10 +119,16 @@ func TestReasoningGoesBackByTheRuleOfTheProvider(t *testing.T) {
 	}{
 		{"openai", "m", true, `{"role":"assistant","reasoning_details":[{"z":1.0}],"content":"s\u00e9","tool_calls":[…]}`},
 		{"deepseek", "m", true, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9","tool_calls":[…]}`},
-		{"deepseek", "m", false, `{"role":"assistant","reasoning_details":[{"z":1.0}],"content":"s\u00e9"}`},
+		{"deepseek", "m", false, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9"}`},
+		{"deepseek", "other", false, `{"role":"assistant","reasoning_content":"","content":"s\u00e9"}`},
 		{"deepseek", "other", true, `{"role":"assistant","reasoning_content":"","content":"s\u00e9","tool_calls":[…]}`},
 		{"openrouter", "m", false, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9"}`},
 		{"openrouter", "other", false, `{"role":"assistant","content":"s\u00e9"}`},
+		{"kimi", "m", false, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9"}`},
+		{"kimi", "other", true, `{"role":"assistant","reasoning_content":"","content":"s\u00e9","tool_calls":[…]}`},
+		{"kimi", "other", false, `{"role":"assistant","content":"s\u00e9"}`},
+		{"glm", "m", false, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9"}`},
+		{"qwen", "m", false, `{"role":"assistant","reasoning_details":[{"z":1.0}],"content":"s\u00e9"}`},
 		{"qwen", "m", true, `{"role":"assistant","reasoning_content":"w\u00e9ll","reasoning_details":[{"z":1.0}],"content":"s\u00e9","tool_calls":[…]}`},
 	} {
 		msgs := []*oneloop.Message{oneloop.UserText("hi"), reasoned("m", x.call)}
@@ -148,18 +154,28 @@ func TestReasoningGoesBackByTheRuleOfTheProvider(t *testing.T) {
 
 func TestARequestHasTheWordsOfItsDialect(t *testing.T) {
 	for _, x := range []struct{ dialect, model, want string }{
-		{"openai", "gpt-5", `max_completion_tokens=9 prompt_cache_key reasoning_effort="xhigh" role="developer" stream_options={"include_usage":true}`},
+		{"openai", "gpt-6-sol", `max_completion_tokens=9 prompt_cache_key reasoning_effort="max" role="developer" stream_options={"include_usage":true}`},
 		{"openai", "gpt-4o", `max_completion_tokens=9 prompt_cache_key role="system" stream_options={"include_usage":true}`},
-		{"deepseek", "deepseek-reasoner", `max_tokens=9 role="system" stream_options={"include_usage":true} thinking={"type":"enabled"}`},
-		{"qwen", "qwen3-max", `enable_thinking=true max_tokens=9 role="system" stream_options={"include_usage":true}`},
-		{"openrouter", "x/y", `max_tokens=9 reasoning={"effort":"xhigh"} role="system" stream_options={"include_usage":true}`},
+		{"deepseek", "deepseek-reasoner", `max_tokens=9 reasoning_effort="max" role="system" stream_options={"include_usage":true} thinking={"type":"enabled"}`},
+		{"qwen", "qwen3-max", `enable_thinking=true max_tokens=9 parallel_tool_calls=true role="system" stream_options={"include_usage":true}`},
+		{"kimi", "kimi-k3", `max_tokens=9 prompt_cache_key reasoning_effort="max" role="system" stream_options={"include_usage":true}`},
+		{"kimi", "kimi-k2.6", `max_tokens=9 prompt_cache_key role="system" stream_options={"include_usage":true} thinking={"type":"enabled"}`},
+		{"glm", "glm-5.3", `max_tokens=9 reasoning_effort="max" role="system" stream_options={"include_usage":true} thinking={"type":"enabled"} tool_stream=true`},
+		{"glm", "glm-4.6", `max_tokens=9 role="system" stream_options={"include_usage":true} thinking={"type":"enabled"} tool_stream=true`},
+		{"openrouter", "x/y", `max_tokens=9 reasoning={"effort":"max"} role="system" stream_options={"include_usage":true}`},
+		{"openrouter", "anthropic/claude-sonnet-5-5", `cache_control={"type":"ephemeral"} max_tokens=9 reasoning={"effort":"max"} role="system" stream_options={"include_usage":true}`},
 		{"groq", "openai/gpt-oss-120b", `max_completion_tokens=9 reasoning_effort="high" role="system" stream_options={"include_usage":true}`},
+		{"groq", "llama-3.3-70b-versatile", `max_completion_tokens=9 role="system" stream_options={"include_usage":true}`},
+		{"gemini", "gemini-3.8-flash", `max_tokens=9 reasoning_effort="high" role="system" stream_options={"include_usage":true}`},
 		{"vllm", "x", `max_tokens=9 role="system" stream_options={"include_usage":true}`},
+		{"llamacpp", "gpt-oss-20b", `chat_template_kwargs={"reasoning_effort":"max"} max_tokens=9 role="system" stream_options={"include_usage":true}`},
+		{"compatible", "gpt-6-sol", `max_tokens=9 reasoning_effort="max" role="system" stream_options={"include_usage":true}`},
 	} {
 		top := sent(t, x.dialect, x.model, &oneloop.Request{System: []oneloop.Block{&oneloop.Text{Text: "be brief"}}, Messages: []*oneloop.Message{oneloop.UserText("hi")},
-			Params: oneloop.Params{MaxTokens: 9, Effort: "max"}})
+			Tools: []oneloop.ToolDef{{Name: "f"}}, Params: oneloop.Params{MaxTokens: 9, Effort: "max"}})
 		var words []string
-		for _, name := range []string{"enable_thinking", "max_completion_tokens", "max_tokens", "prompt_cache_key", "reasoning", "reasoning_effort", "role", "stream_options", "thinking"} {
+		for _, name := range []string{"cache_control", "chat_template_kwargs", "enable_thinking", "max_completion_tokens", "max_tokens", "parallel_tool_calls", "prompt_cache_key", "reasoning",
+			"reasoning_effort", "role", "stream_options", "thinking", "tool_stream"} {
 			value := string(top[name])
 			if name == "role" {
 				var all []struct{ Role json.RawMessage }
@@ -213,6 +229,9 @@ func TestErrorsHaveTheClassOfTheirWords(t *testing.T) {
 		{502, `{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"upstream says no"}}}`, oneloop.ErrServer, 0},
 		{422, `{"detail":"missing field"}`, oneloop.ErrInvalidRequest, 0},
 		{500, `{"error":"model crashed"}`, oneloop.ErrServer, 0},
+		{429, `{"error":{"message":"Rate limit is exceeded. Try again in 20 seconds.","code":"429"}}`, oneloop.ErrRateLimited, 20 * time.Second},
+		{429, `{"error":{"message":"Please retry after 7 seconds.","code":"429"}}`, oneloop.ErrRateLimited, 7 * time.Second},
+		{429, `[{"error":{"code":429,"message":"Quota exceeded. Please retry in 33.5s.","status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"33s"}]}}]`, oneloop.ErrRateLimited, 33 * time.Second},
 		{400, `[{"error":{"code":400,"message":"in a list","status":"INVALID_ARGUMENT"}}]`, oneloop.ErrInvalidRequest, 0},
 		{200, `{"error":{"code":429,"message":"slow down"}}`, oneloop.ErrRateLimited, 0},
 		{200, `{"error":{"code":402,"message":"pay"}}`, oneloop.ErrBilling, 0},
@@ -292,5 +311,88 @@ func TestAFreshIDOfKimisIsCounted(t *testing.T) {
 	msg, err := m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi"), reasoned("m", true), result}}, nil)
 	if err != nil || msg.ToolUses()[0].ID != "functions.f:1" || !strings.Contains(string(msg.ToolUses()[0].Raw), `"functions.f:1"`) {
 		t.Errorf("%v, %+v", err, msg)
+	}
+}
+
+// TestWhatAServerDoesNotKnowIsLeftOutAndSaid has servers that refuse a field of a
+// request in their own words.
+func TestWhatAServerDoesNotKnowIsLeftOutAndSaid(t *testing.T) {
+	for _, x := range []struct{ dialect, field, instead, body string }{
+		{"compatible", "max_tokens", "max_completion_tokens", `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens"}}`},
+		{"openai", "max_completion_tokens", "max_tokens", `{"error":{"message":"Unrecognized request argument supplied: max_completion_tokens"}}`},
+		{"compatible", "stream_options", "", `{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`},
+		{"qwen", "parallel_tool_calls", "", `{"error":{"message":"[] property 'parallel_tool_calls' is unsupported"}}`},
+		{"openrouter", "reasoning", "", `{"error":{"code":400,"message":"Unknown parameter: reasoning"}}`},
+	} {
+		asked, first := 0, true
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked++
+			var top map[string]json.RawMessage
+			if err := json.NewDecoder(r.Body).Decode(&top); err != nil {
+				return nil, err
+			}
+			if _, ok := top[x.field]; ok != first || !first && x.instead != "" && top[x.instead] == nil {
+				t.Errorf("%s: request %d has %v", x.field, asked, top)
+			}
+			status, body := 400, x.body
+			if first = false; asked > 1 {
+				status, body = 200, `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`
+			}
+			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+		})}
+		m, err := openai.NewChat(openai.Config{BaseURL: "http://h:1/v1", Dialect: x.dialect, Key: key, Model: "m", Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := 0
+		req := &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi")}, Tools: []oneloop.ToolDef{{Name: "f"}}, Params: oneloop.Params{MaxTokens: 9, Effort: "low"}}
+		for range 2 {
+			if _, err := m.Generate(t.Context(), req, func(e oneloop.Event) {
+				if n, ok := e.(oneloop.Notice); ok && strings.Contains(n.Text, "does not know "+x.field) {
+					said++
+				}
+			}); err != nil {
+				t.Errorf("%s: %v", x.field, err)
+			}
+		}
+		if asked != 3 || said != 1 {
+			t.Errorf("%s: asked %d times, said %d times", x.field, asked, said)
+		}
+	}
+}
+
+// TestAValueThatIsRefusedIsAnError has errors that name a field the server knows.
+func TestAValueThatIsRefusedIsAnError(t *testing.T) {
+	for _, body := range []string{
+		`{"error":{"message":"Unsupported value: 'reasoning_effort' does not support 'max' with this model.","code":"unsupported_value"}}`,
+		`{"error":{"message":"max_tokens is too large: 9. This model supports at most 8 completion tokens"}}`,
+		`{"error":{"message":"Unknown parameter: thinking_budget"}}`,
+		`{"error":{"message":"The reasoning_content in the thinking mode must be passed back to the API."}}`,
+	} {
+		asked := 0
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked++
+			return &http.Response{StatusCode: 400, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+		})}
+		m, err := openai.NewChat(openai.Config{Dialect: "deepseek", Key: key, Model: "m", Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi")}, Params: oneloop.Params{MaxTokens: 9, Effort: "max"}}, nil)
+		if !errors.Is(err, oneloop.ErrInvalidRequest) || asked != 1 {
+			t.Errorf("%s: asked %d times, %v", body, asked, err)
+		}
+	}
+}
+
+func TestAnImageIsNamedToAModelThatTakesNone(t *testing.T) {
+	msg := oneloop.NewMessage(oneloop.User, &oneloop.Text{Text: "look"}, &oneloop.Media{Type: "image", MIME: "image/png", Data: []byte("x")})
+	for model, want := range map[string]string{
+		"deepseek-v4-pro": `[{"role":"user","content":"look\n[an image (image/png) stood here, which this model cannot be sent]"}]`,
+		"deepseek-flash":  `[{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}}]}]`,
+	} {
+		if got := string(sent(t, "deepseek", model, &oneloop.Request{Messages: []*oneloop.Message{msg}})["messages"]); got != want {
+			t.Errorf("%s: %s", model, got)
+		}
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"oneloop/internal/rawjson"
+	"oneloop/model/catalog"
 )
 
 // ending is how long what follows the reason why a model stopped is waited for:
@@ -16,16 +19,22 @@ type Dialect struct {
 	BaseURL string // of its provider; empty: there is none
 	Hosts   string // by which it is known, as parts of names, with spaces between
 	Echo    Echo   // when reasoning goes back
-	Needed  bool   // a message with calls is refused without reasoning_content, if only an empty one
+	Needed  Echo   // the messages that are refused without reasoning_content, if only an empty one
 
 	Completion bool   // the output limit is max_completion_tokens
 	Developer  bool   // the system prompt of a model that reasons is of the role developer
 	Usage      bool   // usage has to be asked for
-	Effort     string // how more or less reasoning is asked for, see effortJSON
+	Tools      string // fields of requests with tools
 	Think      bool   // old servers show reasoning as <think>…</think> in the text
 	CacheKey   bool   // a key helps requests of one conversation to the same cache
+	Cached     string // how the names begin of models whose prompts are cached only if it is asked for
 	Counted    bool   // ids of calls have the form functions.NAME:N
 	Documents  bool   // takes PDF files
+
+	Reason  string // fields that turn reasoning on
+	Level   string // the field for how much, with $ for the level
+	Leveled bool   // every model has levels, not only those that are known to
+	Most    string // the highest level, if it is not "max"
 }
 
 // Echo says which reasoning of the same model goes back with a message.
@@ -37,26 +46,36 @@ const (
 	EchoAlways
 )
 
+// holds reports whether it holds for a message with or without calls.
+func (e Echo) holds(calls bool) bool { return e == EchoAlways || e == EchoCalls && calls }
+
 // Dialects are those known, the first being OpenAI's own and the last one what
 // is taken for a server that nothing is known of. Sources: the providers'
 // documentation and recorded traffic, November 2026.
 func Dialects() []Dialect {
+	const effort = `"reasoning_effort":$`
+	const thinking = `"thinking":{"type":"enabled"}`
 	return []Dialect{
 		{Name: "openai", BaseURL: DefaultBaseURL, Hosts: "api.openai.com openai.azure.com", Completion: true, Developer: true, Usage: true,
-			Effort: "reasoning_effort", CacheKey: true, Documents: true},
-		{Name: "deepseek", BaseURL: "https://api.deepseek.com", Hosts: "deepseek.com", Echo: EchoCalls, Needed: true, Usage: true, Effort: "thinking"},
-		{Name: "qwen", BaseURL: "https://dashscope.aliyuncs.com/compatible-mode/v1", Hosts: "aliyuncs.com", Echo: EchoCalls, Usage: true, Effort: "enable_thinking"},
-		{Name: "kimi", BaseURL: "https://api.moonshot.cn/v1", Hosts: "moonshot.cn moonshot.ai kimi.com", Echo: EchoCalls, Needed: true, Usage: true, Effort: "thinking",
-			CacheKey: true, Counted: true},
-		{Name: "glm", BaseURL: "https://open.bigmodel.cn/api/paas/v4", Hosts: "bigmodel.cn z.ai", Echo: EchoCalls, Usage: true, Effort: "thinking"},
-		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", Hosts: "groq.com", Echo: EchoCalls, Completion: true, Usage: true, Effort: "groq"},
-		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", Hosts: "openrouter.ai", Echo: EchoAlways, Usage: true, Effort: "reasoning", Documents: true},
-		{Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", Hosts: "googleapis.com", Usage: true, Effort: "reasoning_effort"},
-		{Name: "vllm", BaseURL: "http://127.0.0.1:8000/v1", Echo: EchoCalls, Usage: true, Think: true},
-		{Name: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1", Echo: EchoCalls, Usage: true, Think: true},
-		{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/v1", Echo: EchoCalls, Usage: true, Think: true},
-		{Name: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Echo: EchoCalls, Usage: true, Think: true},
-		{Name: "compatible", Echo: EchoCalls, Usage: true, Think: true},
+			Level: effort, CacheKey: true, Documents: true},
+		{Name: "deepseek", BaseURL: "https://api.deepseek.com", Hosts: "deepseek.com", Echo: EchoAlways, Needed: EchoAlways, Usage: true,
+			Reason: thinking, Level: effort, Leveled: true},
+		{Name: "qwen", BaseURL: "https://dashscope.aliyuncs.com/compatible-mode/v1", Hosts: "aliyuncs.com", Echo: EchoCalls, Usage: true,
+			Tools: `"parallel_tool_calls":true`, Reason: `"enable_thinking":true`, Level: effort},
+		{Name: "kimi", BaseURL: "https://api.moonshot.cn/v1", Hosts: "moonshot.cn moonshot.ai kimi.com", Echo: EchoAlways, Needed: EchoCalls, Usage: true,
+			Reason: thinking, Level: effort, CacheKey: true, Counted: true},
+		{Name: "glm", BaseURL: "https://open.bigmodel.cn/api/paas/v4", Hosts: "bigmodel.cn z.ai", Echo: EchoAlways, Usage: true,
+			Tools: `"tool_stream":true`, Reason: thinking, Level: effort},
+		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", Hosts: "groq.com", Echo: EchoCalls, Completion: true, Usage: true, Level: effort, Most: "high"},
+		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", Hosts: "openrouter.ai", Echo: EchoAlways, Usage: true,
+			Level: `"reasoning":{"effort":$}`, Leveled: true, Cached: "anthropic/", Documents: true},
+		{Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", Hosts: "googleapis.com", Usage: true,
+			Level: effort, Leveled: true, Most: "high"},
+		{Name: "vllm", BaseURL: "http://127.0.0.1:8000/v1", Echo: EchoCalls, Usage: true, Level: effort, Think: true},
+		{Name: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1", Echo: EchoCalls, Usage: true, Level: `"chat_template_kwargs":{"reasoning_effort":$}`, Think: true},
+		{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/v1", Echo: EchoCalls, Usage: true, Level: effort, Think: true},
+		{Name: "ollama", BaseURL: "http://127.0.0.1:11434/v1", Echo: EchoCalls, Usage: true, Level: effort, Think: true},
+		{Name: "compatible", Echo: EchoCalls, Usage: true, Level: effort, Think: true},
 	}
 }
 
@@ -91,36 +110,28 @@ func reasons(model string) bool {
 	return false
 }
 
-// effortJSON is how this much reasoning is asked for, as fields of a request with
-// commas before them; empty where it is not known how.
-func (d Dialect) effortJSON(model, effort string) string {
-	level := effort
-	if effort == "max" {
-		level = "xhigh"
+// effort is how this much reasoning is asked for, as fields of a request. Where
+// a model has no levels that are known here, it is only asked to reason, if that
+// can be asked for: then level is false.
+func (d Dialect) effort(model string, known catalog.Model, effort string) (fields []string, level bool) {
+	level = d.Leveled || len(known.Efforts) > 0 || d.Developer && reasons(model) || strings.Contains(model, "gpt-oss")
+	if d.Reason != "" && (d.Leveled || !level || d.Name != "kimi") { // Kimi's models have one or the other
+		fields = append(fields, d.Reason)
 	}
-	switch d.Effort {
-	case "reasoning_effort":
-		if d.Developer && !reasons(model) {
-			return ""
-		}
-		if d.Name == "gemini" && level == "xhigh" {
-			level = "high"
-		}
-		return `,"reasoning_effort":"` + level + `"`
-	case "reasoning":
-		return `,"reasoning":{"effort":"` + level + `"}`
-	case "thinking":
-		return `,"thinking":{"type":"enabled"}`
-	case "enable_thinking":
-		return `,"enable_thinking":true`
-	case "groq":
-		if !strings.Contains(model, "gpt-oss") {
-			return ""
-		}
-		if level == "xhigh" {
-			level = "high"
-		}
-		return `,"reasoning_effort":"` + level + `"`
+	if !level {
+		return fields, false
 	}
-	return ""
+	if d.Most != "" && (effort == "xhigh" || effort == "max") {
+		effort = d.Most
+	}
+	return append(fields, strings.Replace(d.Level, "$", string(rawjson.AppendString(nil, effort)), 1)), true
+}
+
+// known is what the catalogue says of a model, here or elsewhere.
+func (d Dialect) known(model string) catalog.Model {
+	m, ok := catalog.FindIn(d.Name, model)
+	if !ok {
+		m, _ = catalog.Find(model)
+	}
+	return m
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -51,9 +52,7 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 	case (e.Class == oneloop.ErrInvalidRequest || e.Class == oneloop.ErrServer || e.Class == oneloop.ErrTooLarge) && overflow(text):
 		e.Class, e.Retry = oneloop.ErrContextOverflow, oneloop.RetryNo
 	}
-	if e.RetryAfter = delay(text); e.RetryAfter == 0 {
-		e.RetryAfter = wireDelay(body.Field("metadata").Field("headers"))
-	}
+	e.RetryAfter = cmp.Or(retryInfo(body.Field("details")), delay(text), wireDelay(body.Field("metadata").Field("headers")))
 }
 
 // classOf is the class of the words that APIs use; nil: they say nothing that is
@@ -122,21 +121,34 @@ func overflow(text string) bool {
 	return false
 }
 
-// delay is the wait that a message asks for: "Please try again in 1m30.5s."
+// delay is the wait that a message asks for: "Please try again in 1m30.5s." or
+// "Please retry after 20 seconds."
 func delay(text string) time.Duration {
-	_, rest, ok := strings.Cut(text, "try again in ")
-	if !ok {
-		return 0
+	for _, words := range []string{"try again in ", "retry in ", "retry after ", "try again after "} {
+		_, rest, ok := strings.Cut(text, words)
+		if !ok {
+			continue
+		}
+		word, after, _ := strings.Cut(rest, " ")
+		d, err := time.ParseDuration(strings.TrimRight(word, ".,"))
+		if err != nil && strings.HasPrefix(after, "second") {
+			d, err = time.ParseDuration(word + "s")
+		}
+		if err == nil && d > 0 && d < 365*24*time.Hour {
+			return d
+		}
 	}
-	word, after, _ := strings.Cut(rest, " ")
-	d, err := time.ParseDuration(strings.TrimRight(word, ".,"))
-	if err != nil && strings.HasPrefix(after, "second") {
-		d, err = time.ParseDuration(word + "s")
+	return 0
+}
+
+// retryInfo is the wait in the details of an error of Google's.
+func retryInfo(details rawjson.Value) time.Duration {
+	for v := range details.Items() {
+		if d, err := time.ParseDuration(v.Field("retryDelay").Text()); err == nil && d > 0 && d < 365*24*time.Hour {
+			return d
+		}
 	}
-	if err != nil || d < 0 || d > 365*24*time.Hour {
-		return 0
-	}
-	return d
+	return 0
 }
 
 // wireDelay is the wait in headers that a gateway hands on in a body.
