@@ -117,9 +117,6 @@ func (m *Responses) params(p oneloop.Params, emit func(oneloop.Event)) []byte {
 		j = strconv.AppendInt(append(j, `,"max_output_tokens":`...), int64(p.MaxTokens), 10)
 	}
 	effort := p.Effort
-	if effort == "max" {
-		effort = "xhigh"
-	}
 	if effort != "" && m.vendor && !known {
 		m.effortNotice.Do(func() {
 			emit(oneloop.Notice{Text: fmt.Sprintf("%s is not known to take an effort, so none is asked for", m.name)})

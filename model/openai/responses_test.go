@@ -195,7 +195,7 @@ func TestARequestOfResponsesIsStatelessAndSaysWhatItsModelTakes(t *testing.T) {
 		base, model, effort, reasoning, include string
 	}{
 		{"", "gpt-5", "", `{"summary":"auto"}`, `["reasoning.encrypted_content"]`},
-		{"", "gpt-5", "max", `{"effort":"xhigh","summary":"auto"}`, `["reasoning.encrypted_content"]`},
+		{"", "gpt-6-sol", "max", `{"effort":"max","summary":"auto"}`, `["reasoning.encrypted_content"]`},
 		{"", "gpt-4o", "high", "", ""},
 		{local, "openai/gpt-oss-20b", "low", `{"effort":"low","summary":"auto"}`, `["reasoning.encrypted_content"]`},
 		{local, "deepseek-v4", "low", `{"effort":"low"}`, `["reasoning.encrypted_content"]`},
