@@ -117,7 +117,7 @@ func (r *responsesReply) Event(e sse.Event) error {
 // end takes in that the server has no more to say, which some say without a word
 // on how the reply ended.
 func (r *responsesReply) end() {
-	if r.status == "" && len(r.items) > 0 && r.finished() {
+	if r.status == "" && len(r.items) > 0 {
 		r.status = "completed"
 	}
 	r.over = true

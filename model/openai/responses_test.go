@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -93,7 +94,8 @@ func TestAReplyOfResponsesEndsInManyWays(t *testing.T) {
 			t.Errorf("%s: %q is shown of %q", x.name, shown, x.text)
 		}
 		for _, c := range got.msg.ToolUses() {
-			if c.ID != "c1" || c.Broken != "" || !strings.HasPrefix(string(c.Input), "{") {
+			if c.ID != "c1" || c.Broken != "" || !strings.Contains(x.events, strings.ReplaceAll(string(c.Input), `"`, `\"`)) || !strings.Contains(string(c.Raw), `"arguments":"{`) ||
+				x.name != "all at the end" && string(c.Input) != `{"a": 1}` {
 				t.Errorf("%s: %+v", x.name, c)
 			}
 		}
@@ -369,5 +371,96 @@ func TestABaseURLOfResponsesIsThatOfOpenAIsClients(t *testing.T) {
 		if _, err := openai.NewResponses(x.c); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%+v: %v", x.c, err)
 		}
+	}
+}
+
+// done is an item that came whole.
+func done(item string, index int) string {
+	return fmt.Sprintf(`{"type":"response.output_item.done","output_index":%d,"item":%s}`, index, item) + "\n"
+}
+
+const (
+	sealed    = `{"id":"r1","type":"reasoning","summary":[],"encrypted_content":"x"}`
+	blank     = `{"id":"m1","type":"message","role":"assistant","content":[{"type":"output_text","text":" "}]}`
+	completed = `{"type":"response.completed","response":{"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":3,"output_tokens_details":{"reasoning_tokens":2}}}}`
+)
+
+func TestItemsOfResponsesAreInTheirOrderAndBlankOnesLeaveNoReasoningAlone(t *testing.T) {
+	call := `{"id":"f1","type":"function_call","call_id":"c1","name":"f","arguments":"{}"}`
+	got := heard(t, done(call, 2)+done(`{"id":"w1","type":"web_search_call"}`, 3)+done(sealed, 0)+done(blank, 1)+completed)
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	var raws []string
+	for _, b := range got.msg.Blocks {
+		raws = append(raws, string(b.RawJSON()))
+	}
+	if d := cmp.Diff([]string{sealed, blank, call, `{"id":"w1","type":"web_search_call"}`}, raws); d != "" {
+		t.Error(d)
+	}
+	want := oneloop.Usage{Reported: true, Input: 5, CacheRead: 4, Output: 3, Thinking: 2, Searches: 1}
+	if got.msg.Usage != want {
+		t.Errorf("%+v", got.msg.Usage)
+	}
+	got = heard(t, done(blank, 0)+done(call, 1)+completed)
+	if got.err != nil || len(got.msg.Blocks) != 1 || len(got.msg.Meta.Repairs) != 1 || got.msg.Meta.Repairs[0].What != "blank" {
+		t.Errorf("%v, %+v", got.err, got.msg)
+	}
+}
+
+func TestCallsOfResponsesThatCannotGoBackAreRepaired(t *testing.T) {
+	got := heard(t, done(`{"id":"f1","type":"function_call","call_id":"","name":"a b","arguments":"[1"}`, 0)+
+		done(`{"id":"f2","type":"function_call","call_id":"c","name":"f","arguments":{"a":1}}`, 1)+
+		done(`{"id":"f3","type":"function_call","call_id":"c","name":"f","arguments":"{\"a\":\"\\ud800\"}"}`, 2)+
+		done(`{"id":"f4","type":"custom_tool_call","call_id":"d","name":"f","input":"\ud800"}`, 3)+completed)
+	if got.err != nil || len(got.msg.Blocks) != 4 {
+		t.Fatalf("%v, %+v", got.err, got.msg)
+	}
+	calls := got.msg.ToolUses()
+	for i, want := range []struct {
+		name, input string
+		broken      bool
+	}{{"a_b", `{"INVALID_JSON":"[1"}`, true}, {"f", `{"a":1}`, false}, {"f", `{"a":"\ufffd"}`, true}, {"f", "{\"input\":\"\ufffd\"}", true}} {
+		c := calls[i]
+		var raw struct {
+			ID, Name, Arguments string
+			CallID              string `json:"call_id"`
+		}
+		if err := json.Unmarshal(c.Raw, &raw); err != nil || raw.CallID != c.ID || raw.Name != c.Name || raw.ID != fmt.Sprint("f", i+1) || i < 3 && raw.Arguments != string(c.Input) {
+			t.Errorf("call %d is %+v with %s", i, c, c.Raw)
+		}
+		if c.Name != want.name || string(c.Input) != want.input || (c.Broken != "") != want.broken || c.ID == "" || i == 2 && c.ID == "c" {
+			t.Errorf("call %d is %+v with %s", i, c, c.Input)
+		}
+	}
+}
+
+func TestAConversationThatWasTakenBackIsForgottenByResponses(t *testing.T) {
+	var bodies [][]byte
+	m := responsesModel(t)(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		bodies = append(bodies, body)
+		x := streamOf(done(`{"type":"function_call","call_id":"c2","name":"f","arguments":"{}"}`, 0) + completed)
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {x.ContentType}}, Body: io.NopCloser(strings.NewReader(x.Body))}, err
+	})})
+	ask := func(msgs ...*oneloop.Message) *oneloop.Message {
+		msg, err := m.Generate(t.Context(), &oneloop.Request{Messages: msgs}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return msg
+	}
+	first, second := oneloop.UserText("one"), oneloop.UserText("two")
+	old := thoughtful()
+	if msg := ask(first, second, old, answers(old)); msg.ToolUses()[0].ID == "c2" {
+		t.Error("an id that is taken is given again")
+	}
+	if msg := ask(first, second); msg.ToolUses()[0].ID != "c2" {
+		t.Error("an id is taken by what was taken back")
+	}
+	foreign := &oneloop.Message{Role: oneloop.Assistant, Stop: oneloop.StopToolUse, Blocks: []oneloop.Block{&oneloop.ToolUse{ID: "c2", Name: "f", Input: []byte("{}")}}}
+	ask(first, second, foreign, answers(foreign))
+	if last := bodies[len(bodies)-1]; !bytes.HasSuffix(last, []byte(`"input":[{"role":"user","content":"one"},{"role":"user","content":"two"},{"type":"function_call","call_id":"c2","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c2","output":"ok"}]}`)) {
+		t.Errorf("%s", last)
 	}
 }
