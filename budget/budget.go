@@ -122,7 +122,6 @@ func (l *Ledger) Begin(ctx context.Context) (end func(), err error) {
 		a.spent.Requests++
 		a.flying++
 	}
-	l.squeeze()
 	return sync.OnceFunc(l.end), nil
 }
 

@@ -10,3 +10,10 @@ func (l *Ledger) Held(k int) float64  { return l.held(k) }
 
 // Aside is what is set aside for l's children.
 func (l *Ledger) Aside(k int) float64 { return aside(k, l.kids) }
+
+// Children is for how many ledgers below l, at once or further down, something is kept in mind.
+func (l *Ledger) Children() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.kids)
+}

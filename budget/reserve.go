@@ -53,7 +53,7 @@ func (l *Ledger) Reserve(limits Limits, parts int) (*Ledger, error) {
 		if most[k] > 0 {
 			part = min(part, most[k])
 		}
-		if k != cost {
+		if k != cost { // of half a turn both would have a whole one
 			part = math.Floor(part)
 		}
 		c.share[k] = part
@@ -73,6 +73,7 @@ func (l *Ledger) Return() {
 	for k := range l.share {
 		l.cut(k, 0)
 	}
+	l.share = amounts{}
 	for a := l; a.parent != nil && len(a.kids) == 0 && a.share == (amounts{}); a = a.parent {
 		p := a.parent
 		p.kids = slices.DeleteFunc(p.kids, func(c *Ledger) bool { return c == a })
@@ -178,9 +179,6 @@ func (l *Ledger) fit(k int, most float64) {
 func (l *Ledger) cut(k int, most float64) {
 	if l.share[k]-l.used(k) > most {
 		l.share[k] = l.used(k) + most
-	}
-	if most == 0 {
-		l.share[k] = 0
 	}
 	l.fit(k, most)
 }

@@ -165,6 +165,23 @@ func TestWhatAChildDidNotUseIsThereAgainOnceItReturned(t *testing.T) {
 	}
 }
 
+func TestWhoHasReturnedIsForgotten(t *testing.T) {
+	root := budget.New(budget.Limits{Requests: 10})
+	child, _ := root.Reserve(budget.Limits{}, 2)
+	below, _ := child.Reserve(budget.Limits{}, 2)
+	if err := begin(below); err != nil { // what was used of a share is no more there
+		t.Fatal(err)
+	}
+	child.Return()
+	if root.Children() != 1 {
+		t.Error("a child is forgotten that has one at work")
+	}
+	below.Return()
+	if n := root.Children() + child.Children(); n != 0 {
+		t.Errorf("%d are still known", n)
+	}
+}
+
 func TestAGrandchildsShareIsPartOfItsParents(t *testing.T) {
 	root := budget.New(budget.Limits{Tokens: 900})
 	a, err := root.Reserve(budget.Limits{}, 3)
