@@ -18,6 +18,7 @@ type Question struct {
 	File   string   `json:"file,omitempty"`   // where that rule would be kept; empty: for the session only
 	In     string   `json:"in,omitempty"`     // what confines the command it is about, e.g. "ns, no network", or "no sandbox"
 	Call   *ToolUse `json:"call,omitempty"`   // the call it is about
+	Agent  string   `json:"agent,omitempty"`  // the path of the child that asks, e.g. "/2/1"; empty: the first agent
 
 	// Choices are what a "choice" is between. Its answer is some of them, or
 	// the user's own words, and not yes or no.

@@ -130,7 +130,7 @@ func (r *Rule) kindOf(call *oneloop.ToolUse) bool {
 	}
 	switch r.tool {
 	case "Agent", "Task":
-		return star(r.spec, in.Type)
+		return star(r.spec, cmp.Or(in.Type, "general-purpose")) // as an agent is called that is of no kind
 	case "Skill":
 		return star(r.spec, strings.TrimPrefix(cmp.Or(in.Skill, in.Name), "/")) // as a person calls it, the tool takes it too
 	}

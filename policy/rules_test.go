@@ -134,7 +134,7 @@ func TestOtherToolsHaveRulesOfTheirOwn(t *testing.T) {
 		{"deny WebFetch", "WebFetch", "example.org", "", "deny"}, {"ask WebFetch", "WebFetch", "example.org", "", "ask"},
 		{"allow mcp__notes", "mcp__notes__add", "", "", "allow"}, {"allow mcp__notes__*", "mcp__notes__add", "", "", "allow"}, {"allow mcp__notes__add", "mcp__notes__delete", "", "", "ask"},
 		{"allow mcp__notes", "mcp__notesx__add", "", "", "ask"}, {"deny mcp__*", "mcp__notes__add", "", "", "deny"}, {"allow mcp__*", "mcp__notes__add", "", "", "ask"}, {"allow mcp__n", "mcp__n__a__b", "", "", "allow"},
-		{"deny Agent(explorer)", "Agent", "", `{"subagent_type":"explorer"}`, "deny"}, {"deny Task(explorer)", "Agent", "", `{"subagent_type":"explorer"}`, "deny"}, {"deny Agent(explorer)", "Agent", "", `{"subagent_type":"other"}`, "allow"},
+		{"deny Agent(explorer)", "Agent", "", `{"subagent_type":"explorer"}`, "deny"}, {"deny Task(explorer)", "Agent", "", `{"subagent_type":"explorer"}`, "deny"}, {"deny Agent(explorer)", "Agent", "", `{"subagent_type":"other"}`, "allow"}, {"deny Agent(general-purpose)", "Agent", "", `{"prompt":"x"}`, "deny"}, {"deny Agent(explorer)", "Agent", "", `{"prompt":"x"}`, "allow"},
 		{"deny Agent(explorer)", "Agent", "", `{`, "deny"}, {"ask Skill(deploy*)", "Skill", "", `{"skill":"deploy-all"}`, "ask"}, {"deny Skill(deploy)", "Skill", "", `{"skill":"/deploy"}`, "deny"}, {"deny TodoWrite", "TodoWrite", "", "{}", "deny"}, {"deny Bash", "TodoWrite", "", "{}", "allow"},
 	} {
 		var touches []oneloop.Touch

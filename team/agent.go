@@ -14,8 +14,8 @@ import (
 	"oneloop/tool"
 )
 
-// DefaultPerTurn is how many agents the tool Agent starts in one turn, unless
-// [AgentOptions] say otherwise.
+// DefaultPerTurn is how many agents the tool Agent starts in one turn of a
+// run's first agent, by it and all below it, unless [AgentOptions] say otherwise.
 const DefaultPerTurn = 12
 
 // Kind is a kind of agent that the tool Agent can start.
@@ -30,7 +30,7 @@ type AgentOptions struct {
 	// with the first call of the tool.
 	Broker  func() (*Broker, error)
 	Kinds   []Kind
-	PerTurn int // agents started in one turn; 0: DefaultPerTurn, negative: none
+	PerTurn int // agents started in one turn of the first agent, by all; 0: DefaultPerTurn, negative: none
 }
 
 // Agents are those that one agent starts by the tool Agent. They are safe for
@@ -51,8 +51,8 @@ type Agents struct {
 	broker  *Broker       // nil: nobody was started yet
 	seats   chan struct{} // as many as may run at once
 	replies int           // of the model
-	started int           // in this turn
 	refused int           // the reply whose call was the first to be refused; 0: none was
+	ended   bool          // the turn, for a call after that
 }
 
 // NewAgents returns the agents of an agent, of which there are none yet.
@@ -97,7 +97,10 @@ func (a *Agents) asked(req *oneloop.Request) {
 	defer a.mu.Unlock()
 	a.replies++
 	if n := len(req.Messages); n > 0 && prompted(req.Messages[n-1]) {
-		a.started, a.refused = 0, 0
+		a.refused, a.ended = 0, false
+		if a.broker != nil && a.broker.depth == 0 {
+			a.broker.Tree.turn()
+		}
 	}
 }
 
@@ -177,7 +180,7 @@ func (a *Agents) run(ctx context.Context, call *oneloop.ToolUse, in agentInput, 
 	if err != nil {
 		return nil, fmt.Errorf("%w. No agent was started; do this work yourself.", err)
 	}
-	if err := a.admit(); err != nil {
+	if err := b.Tree.admit(limit(a.opts.PerTurn, DefaultPerTurn)); err != nil {
 		return a.refuse(err, emit), nil
 	}
 	select { // more calls than may run at once wait for each other
@@ -221,18 +224,6 @@ func (a *Agents) task(call *oneloop.ToolUse, in agentInput) (Task, error) {
 	return t, nil
 }
 
-// admit counts an agent of this turn.
-func (a *Agents) admit() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	most := limit(a.opts.PerTurn, DefaultPerTurn)
-	if a.started >= most {
-		return full("agents", "%d in one turn", a.started, most)
-	}
-	a.started++
-	return nil
-}
-
 // refuse answers a call for which there is no place.
 func (a *Agents) refuse(err error, emit func(oneloop.Event)) *oneloop.ToolResult {
 	l := new(oneloop.LimitError)
@@ -241,14 +232,17 @@ func (a *Agents) refuse(err error, emit func(oneloop.Event)) *oneloop.ToolResult
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.refused == 0 {
+	if a.refused == 0 { // said once, however many calls there are
 		a.refused = a.replies
+		emit(oneloop.Notice{Text: "an agent was not started: " + err.Error()})
 	}
 	if a.replies == a.refused {
-		emit(oneloop.Notice{Text: "an agent was not started: " + err.Error()})
 		return oneloop.ErrorResult(fmt.Sprintf("No agent was started: %v. Do the rest yourself, or end your turn and say what is left; the turn ends when you ask for another.", err))
 	}
-	emit(oneloop.Limited{What: l.What, Limit: l.Limit, Used: l.Used})
+	if !a.ended {
+		a.ended = true
+		emit(oneloop.Limited{What: l.What, Limit: l.Limit, Used: l.Used})
+	}
 	r := oneloop.ErrorResult(fmt.Sprintf("No agent was started: %v. You were told so before, so the turn was ended here.", err))
 	r.EndTurn = true
 	return r

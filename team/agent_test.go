@@ -206,7 +206,18 @@ func TestAnAgentThatStartsOthersForEverIsStopped(t *testing.T) {
 					replies.Add(1)
 					return inner.Generate(ctx, req, emit)
 				})}
-			err := s.Turn(t.Context(), nil, &oneloop.Text{Text: "go"})
+			notices, limits := 0, 0
+			err := s.Turn(t.Context(), func(e oneloop.Event) {
+				switch e.(type) {
+				case oneloop.Notice:
+					notices++
+				case oneloop.Limited:
+					limits++
+				}
+			}, &oneloop.Text{Text: "go"})
+			if notices != 1 || limits != 1 {
+				t.Errorf("it was said %d times that an agent was not started, and %d times that the limit is reached", notices, limits)
+			}
 			if l := new(oneloop.LimitError); !errors.As(err, &l) || !strings.Contains(err.Error(), c.word) {
 				t.Errorf("it ended with %v", err)
 			}

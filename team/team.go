@@ -104,6 +104,7 @@ type Tree struct {
 	mu    sync.Mutex
 	live  int
 	total int
+	calls int // children that the tool Agent started in this turn of the first agent
 }
 
 // seat is a child's place in a tree.
@@ -130,6 +131,25 @@ func (t *Tree) take(depth int) (*seat, error) {
 	t.live++
 	t.total++
 	return &seat{tree: t}, nil
+}
+
+// admit counts a child that the tool Agent is to start in this turn of the
+// first agent.
+func (t *Tree) admit(most int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.calls >= most {
+		return full("agents", "%d in one turn", t.calls, most)
+	}
+	t.calls++
+	return nil
+}
+
+// turn begins another turn of the first agent.
+func (t *Tree) turn() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls = 0
 }
 
 // leave gives the seat back. A seat on which no child ran does not count.

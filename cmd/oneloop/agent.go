@@ -193,7 +193,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			p.heard(log)
 		}
 		a.recall()
-		made := &session.Session{Model: m, Tools: a.planned(box), Inbox: new(session.Inbox), Transcript: log, Repeats: session.Repeats{Ask: a.hooks.Ask(p.ask)}}
+		made := &session.Session{Model: m, Tools: a.planned(box), Inbox: new(session.Inbox), Transcript: log, Repeats: session.Repeats{Ask: a.hooks.Ask(p.askFor(s))}}
 		p.moments(a, s.parent, made)
 		a.fitted(made)
 		a.carried(made)

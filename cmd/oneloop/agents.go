@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,11 +99,38 @@ func (p *program) agentTool(s spec, a *agent, box *oneloop.Toolbox, judge func(o
 		t := a.answerable(a.agents.Tool())
 		// To be judged it changes nothing: what its agents do is judged call by call.
 		t.Effect = func(*oneloop.ToolUse) oneloop.Effect { return oneloop.ReadOnly }
-		box.Tools = append(box.Tools, judge(t))
+		box.Tools = append(box.Tools, p.asWhatItIs(a, judge(t)))
 		box.Aliases = maps.Clone(box.Aliases)
 		maps.Copy(box.Aliases, team.Aliases())
 	}
 	box.Tools = slices.DeleteFunc(box.Tools, func(t oneloop.Tool) bool { return !a.mayHave(t.Name) })
+}
+
+// asWhatItIs has a call that goes on with an agent judged by what that one is,
+// not by what the call says: a rule against its kind holds for it too.
+func (p *program) asWhatItIs(a *agent, t oneloop.Tool) oneloop.Tool {
+	run := t.Run
+	t.Run = func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event)) (*oneloop.ToolResult, error) {
+		var in map[string]json.RawMessage
+		var id string
+		if json.Unmarshal(call.Input, &in) == nil && json.Unmarshal(in["resume"], &id) == nil && id != "" {
+			first := a
+			for first.parent != nil {
+				first = first.parent
+			}
+			if l, err := p.earlierChild(first, id); err == nil { // else it is refused, in words
+				kind, _ := json.Marshal(cmp.Or(l.Child.Type, generalAgent)) // a string has a form in JSON
+				in["subagent_type"] = kind
+				input, err := json.Marshal(in)
+				if err != nil {
+					return nil, fmt.Errorf("read the input of Agent: %w", err)
+				}
+				call = &oneloop.ToolUse{ID: call.ID, Name: call.Name, Input: input}
+			}
+		}
+		return run(ctx, call, emit)
+	}
+	return t
 }
 
 // mayHave reports whether the definitions of the agent, and of all above it,

@@ -63,6 +63,23 @@ func TestARuleForAgentsHolds(t *testing.T) {
 	contains(t, p.result(2, "t1"), "Agent(Explore)")
 }
 
+func TestARuleAgainstAgentsHoldsForThoseThatAreGoneOnWith(t *testing.T) {
+	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"a part","prompt":"look","subagent_type":"Explore"}`)), say("well"))
+	p.server.Route("look", say("I looked"), say("I looked again"))
+	p.done("go")
+	id := agentSession.FindStringSubmatch(p.result(3, "t1"))[1]
+	p.server.Add(script.Say(script.Tool("t2", "Agent", `{"description":"more","prompt":"look again","resume":"`+id+`"}`),
+		script.Tool("t3", "Agent", `{"description":"more","prompt":"look again","subagent_type":"general-purpose","resume":"`+id+`"}`)), say("well"))
+	p.settles(`{"permissions":{"deny":["Agent(Explore)"]}}`)
+	p.run("-c", "go on")
+	if n := len(p.server.Requests()); n != 5 {
+		t.Errorf("%d requests", n)
+	}
+	for _, call := range []string{"t2", "t3"} {
+		contains(t, p.result(5, call), "Agent(Explore)")
+	}
+}
+
 func TestAChildsConversationIsMadeShorterToo(t *testing.T) {
 	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"a part","prompt":"Read it all"}`)), say("well"))
 	p.server.Route("Read it all", reading(6, 1, func(round int) *script.Usage {

@@ -7,6 +7,17 @@ import (
 	"oneloop/session"
 )
 
+// askFor is the ask of an agent. The questions of a child say whose they are.
+func (p *program) askFor(s spec) oneloop.Ask {
+	if p.ask == nil || s.parent == nil || s.child == nil {
+		return p.ask
+	}
+	return func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
+		q.Agent = "/" + s.child.Path
+		return p.ask(ctx, q)
+	}
+}
+
 // traced is ask for tools, which emit nothing of what they ask: whoever
 // listens to the agent is told of it.
 func (a *agent) traced(ask oneloop.Ask) oneloop.Ask {

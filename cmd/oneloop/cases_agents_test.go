@@ -65,6 +65,24 @@ func TestCaseSub01AnAgentThatStartsOthersForEverIsStopped(t *testing.T) {
 	p.census()
 }
 
+func TestCaseSub01AgentsThatMayStartAgentsAreStoppedTogether(t *testing.T) {
+	p := newProduct(t, script.Reply{Repeat: true, React: func(r script.Request) script.Reply {
+		reply := three(r)
+		for i := range 3 {
+			if id := fmt.Sprint("r", r.N, i); hasAgents(r) {
+				reply.Blocks[i] = asks(id, "part "+id, `,"subagent_type":"lead"`)
+			}
+		}
+		return reply
+	}})
+	p.define("lead", "---\ntools: Agent\n---\n")
+	o := p.run("do it all")
+	if n := len(p.server.Requests()); o.code != exitLimit || n > 40 {
+		t.Errorf("exit code %d after %d requests\n%s", o.code, n, o.stderr)
+	}
+	p.census()
+}
+
 func TestCaseSub01AnInterruptReachesAllAgents(t *testing.T) {
 	var children atomic.Int64
 	all := make(chan struct{})

@@ -57,7 +57,7 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 		a.drop = a.files.Close
 	}
 	a.hooks.Watch = a.watching
-	ask := a.hooks.Ask(p.ask)
+	ask := a.hooks.Ask(p.askFor(s))
 	a.rules = rules
 	judging := policy.GateOptions{
 		Isolation: func() policy.Isolation { return p.isolation(ws) },

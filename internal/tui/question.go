@@ -45,6 +45,9 @@ type styled struct {
 // question is how q is put, line by line.
 func (x *Text) question(q oneloop.Question) []styled {
 	lines := []styled{{bold, x.title(q)}}
+	if q.Agent != "" {
+		lines = append(lines, styled{dim, fmt.Sprintf(x.AskAgent, Visible(q.Agent))})
+	}
 	lines = append(lines, x.about(q)...)
 	if q.In != "" {
 		lines = append(lines, styled{dim, fmt.Sprintf(x.AskIn, x.isolation(q.In))})

@@ -310,6 +310,7 @@ type Text struct {
 	TrustNo    string
 	AskTitles  [6]string // of questions that the program asks, as it calls them in English
 	AskTool    string    // tool
+	AskAgent   string    // path of the agent
 	AskIn      string    // what confines it
 	Isolations [8]string // in the order of isolations
 	Comma      string    // between them

@@ -492,6 +492,7 @@ yes
 	TrustNo:    "n  no, go on without them",
 	AskTitles:  [6]string{"Run this command?", "Read this?", "Change this file?", "Connect to this host?", "Carry out this plan?", "Let it go on?"},
 	AskTool:    "Run %s?",
+	AskAgent:   "the agent %s asks",
 	AskIn:      "runs in: %s",
 	Isolations: [8]string{"no sandbox (with your rights)", "a sandbox", "ns sandbox", "ll sandbox", "bwrap sandbox", "no network", "network by rules", "read-only"},
 	Comma:      ", ",

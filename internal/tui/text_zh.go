@@ -475,6 +475,7 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	TrustNo:    "n  不行，不用它们继续",
 	AskTitles:  [6]string{"运行这条命令？", "读取这个文件？", "修改这个文件？", "连接这个主机？", "执行这个计划？", "让它继续？"},
 	AskTool:    "运行 %s？",
+	AskAgent:   "由代理 %s 提出",
 	AskIn:      "运行环境：%s",
 	Isolations: [8]string{"没有沙箱（用你的权限）", "沙箱", "ns 沙箱", "ll 沙箱", "bwrap 沙箱", "没有网络", "网络按规则", "只读"},
 	Comma:      "，",
