@@ -205,7 +205,7 @@ func FuzzFrontmatter(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if !strings.Contains(text, "---") && !strings.Contains(text, "...") && !strings.Contains(text, ":}") && !strings.Contains(text, ":]") && !strings.ContainsAny(text, "\r\x00%!&*") {
+		if !strings.Contains(text, `\'`) && !strings.Contains(text, "---") && !strings.Contains(text, "...") && !strings.Contains(text, ":}") && !strings.Contains(text, ":]") && !strings.ContainsAny(text, "\r\x00%!&*") {
 			agree(t, text)
 		}
 	})

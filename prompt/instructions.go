@@ -39,6 +39,7 @@ type Instruction struct {
 	// path.
 	Name string
 	Text string
+	BOM  string // the byte order mark that the file has before Text
 	Path string // absolute
 	By   string // the file that imports it; empty: it stands for itself
 	Own  bool   // it belongs to the user and not to the folder
@@ -148,11 +149,14 @@ func (in *Instructions) rules(name string) {
 		if err != nil {
 			return err
 		}
-		if e.Type().IsRegular() && strings.HasSuffix(at, ".md") {
-			rel, err := filepath.Rel(in.below("."), at)
-			if err != nil {
-				return err
-			}
+		rel, err := filepath.Rel(in.below("."), at)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			in.leftOut(filepath.ToSlash(rel), errors.New("it is a link, and among rules none is followed"))
+		case e.Type().IsRegular() && strings.HasSuffix(at, ".md"):
 			in.add(Instruction{Name: filepath.ToSlash(rel)}, 0)
 		}
 		if in.full {
@@ -192,6 +196,7 @@ func (in *Instructions) add(f Instruction, depth int) bool {
 	f.Path = in.absolute(f.Name)
 	if err == nil {
 		f.Text, err = instructing(data)
+		f.BOM = string(data[:len(data)-len(f.Text)])
 	}
 	if err != nil {
 		in.leftOut(f.Name, err)

@@ -65,6 +65,22 @@ func TestOfAFolderCLAUDEStandsInWhereThereIsNoAGENTS(t *testing.T) {
 	}
 }
 
+func TestALinkAmongRulesIsNamed(t *testing.T) {
+	dir := tempDir(t)
+	put(t, dir, "shared.md", "text")
+	put(t, dir, ".claude/rules/a.md", "a rule")
+	if err := os.Symlink("../../shared.md", filepath.Join(dir, ".claude/rules/b.md")); err != nil {
+		t.Skip(err)
+	}
+	in := prompt.FindInstructions(prompt.InstructionOptions{Dir: dir})
+	if want := []string{".claude/rules/a.md"}; !slices.Equal(names(in), want) {
+		t.Errorf("%q instruct, want %q", names(in), want)
+	}
+	if len(in.Notices) != 1 || !strings.Contains(in.Notices[0], ".claude/rules/b.md") || !strings.Contains(in.Notices[0], "link") {
+		t.Errorf("the notices are %q", in.Notices)
+	}
+}
+
 func TestInstructionsReachFromTheTopOfTheRepositoryToTheFolder(t *testing.T) {
 	top := tempDir(t)
 	put(t, top, "AGENTS.md", "above")

@@ -33,7 +33,7 @@ func (l *loader) instructions(dir string, found []policy.Finding) []policy.Findi
 	var list []policy.Finding
 	for _, f := range in.Files {
 		if !f.Own {
-			list = append(list, policy.FoundFile(f.Name, policy.Instructions, []byte(f.Text), nil))
+			list = append(list, policy.FoundFile(f.Name, policy.Instructions, []byte(f.BOM+f.Text), nil))
 		}
 	}
 	return list

@@ -80,3 +80,15 @@ func TestWhatInstructionsImportIsPartOfTheQuestionAndKnownByItsContent(t *testin
 		t.Errorf("asked %+v", *asked)
 	}
 }
+
+func TestASettingsFileThatInstructionsImportIsAskedAboutOnceDespiteItsByteOrderMark(t *testing.T) {
+	w := newWorld(t, "ANTHROPIC_API_KEY=k")
+	w.write(w.dir, "AGENTS.md", "see @.oneloop/settings.json")
+	w.write(w.dir, ".oneloop/settings.json", "\ufeff{\"effort\": \"low\"}")
+	asked := w.answering(true)
+	for range 2 {
+		if s := w.must(); len(*asked) != 1 || len(s.Instructions.Files) != 2 {
+			t.Fatalf("asked %+v, found %+v", *asked, s.Instructions.Files)
+		}
+	}
+}
