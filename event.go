@@ -210,7 +210,7 @@ type Boundary struct {
 	Mode    string   `json:"permission_mode"`
 	In      string   `json:"in"`               // what confines them, as in [Question]
 	Weaker  []string `json:"weaker,omitempty"` // what that does not do here that it could
-	Write   []string `json:"write,omitempty"`  // folders they may change; empty where nothing confines them
+	Write   []string `json:"write,omitempty"`  // folders they may change; empty where nothing confines them, and where they are read-only
 	Network string   `json:"network,omitempty"`
 }
 

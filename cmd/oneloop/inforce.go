@@ -56,7 +56,10 @@ func (p *program) boundary(ws workspace.Workspace) oneloop.Boundary {
 	b := oneloop.Boundary{Mode: p.mode().String(), In: p.isolation(ws).String()}
 	if box, confined := ws.(*workspace.SandboxWorkspace); confined {
 		s := box.Status()
-		b.Weaker, b.Write, b.Network = s.Weaker, s.Write, s.Network
+		b.Weaker, b.Network = s.Weaker, s.Network
+		if p.mode() != policy.Plan {
+			b.Write = s.Write
+		}
 	}
 	return b
 }
@@ -164,7 +167,11 @@ func (c *conversation) sandbox() string {
 			lines = append(lines, "  "+fmt.Sprintf(w.SandboxFailed, f.Backend, why))
 		}
 	}
-	lines = append(lines, "  "+fmt.Sprintf(w.SandboxWrite, strings.Join(s.Write, ", ")), "  "+fmt.Sprintf(w.SandboxHidden, s.Hidden))
+	may := strings.Join(s.Write, ", ")
+	if c.mode() == policy.Plan {
+		may = "/tmp" // the folders are read-only
+	}
+	lines = append(lines, "  "+fmt.Sprintf(w.SandboxWrite, may), "  "+fmt.Sprintf(w.SandboxHidden, s.Hidden))
 	if s.Network == "proxy" {
 		lines = append(lines, "  "+fmt.Sprintf(w.SandboxHosts, cmp.Or(strings.Join(a.net.hosts.Allowed(), ", "), "-")))
 	} else {

@@ -172,6 +172,10 @@ func TestPermissionsAndSandboxShowWhatIsInForce(t *testing.T) {
 		"  allow  Write(a)  ("+path+")", "it has no effect", "commands run confined", "settings.local.json")
 	c.types("/sandbox\r")
 	c.sees("commands run in: ", " sandbox, network by rules", "they may change: "+p.dir+", "+more, "hosts that rules allow: -; others are asked", "limits of each command: processes and threads 4096, memory none, one file none", "--sandbox auto, ns, bwrap, ll or none")
+	c.types("/mode plan\r")
+	c.sees("mode plan")
+	c.types("/sandbox\r")
+	c.sees(", read-only", "they may change: /tmp\r", "hosts that rules allow")
 	c.types("\x04")
 	c.ends()
 }
