@@ -1,14 +1,14 @@
 // Package model wraps models with what every one of them needs: [Retry] sends
 // a request again that failed for a passing reason, [Stall] ends one that
-// fell silent, [Pause] lets a paused reply go on, and [Budget] holds an agent
-// to its limits. Each turns a [oneloop.Model] into another that keeps the
+// fell silent, [Pause] lets a paused reply go on, [Budget] holds an agent
+// to its limits, and [Fallback] asks another model when one stays overloaded. Each turns a [oneloop.Model] into another that keeps the
 // contract of Generate.
 //
 // They are meant to be put around an adapter in this order:
 //
 //	m = model.Budget(model.Retry(model.Pause(model.Stall(adapter, …), …), …), ledger, id)
 //
-// so that every try and every continuation has timeouts of its own, and a
+// with [Fallback] around two of these, so that every try and every continuation has timeouts of its own, and a
 // request counts once however often it is tried.
 package model
 

@@ -38,6 +38,7 @@ type agent struct {
 	ledger    *budget.Ledger
 	log       atomic.Pointer[session.Log]
 	build     func() *session.Session // an agent like this one, over its log
+	change    func() error            // asks model from now on
 	scratch   string                  // of the run, outside the folder that is worked in
 	own       bool                    // Close removes scratch
 	unscratch func()                  // it is removed
@@ -168,20 +169,11 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	for _, d := range defs {
 		a.offered = append(a.offered, d.Name)
 	}
-	m, err := p.adapter(a, a.model.ID)
+	m, err := p.asked(a)
 	if err != nil {
 		return nil, &codeError{exitConfig, err}
 	}
-	m = a.watched(a.prepared(m))
-	m = model.Stall(m, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
-	m = model.Pause(m, model.PauseOptions{})
-	m = model.Retry(m, p.retries())
-	m = model.Budget(m, a.ledger, a.model.ID)
-	if a.agents != nil {
-		m = a.agents.Model(m)
-	}
-
-	a.build = func() *session.Session {
+	use := func() *session.Log {
 		log := a.log.Load()
 		log.Use(session.Setup{
 			Model:  a.model.ID,
@@ -189,6 +181,19 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 			Tools:  defs,
 			Params: oneloop.Params{MaxTokens: maxTokens(a.model, prof), Effort: p.effort(s, a.model)},
 		})
+		return log
+	}
+	a.change = func() (err error) {
+		if m, err = p.asked(a); err != nil {
+			return err
+		}
+		use()
+		a.hooks.Model, a.Session.Model = a.model.ID, m
+		a.fitted(a.Session)
+		return nil
+	}
+	a.build = func() *session.Session {
+		log := use()
 		if s.parent == nil {
 			p.heard(log)
 		}
@@ -470,7 +475,7 @@ func (p *program) loadSettings(ctx context.Context, dir string, ask oneloop.Ask)
 	}
 	settings, err := config.Load(ctx, config.Input{
 		Flags: config.Flags{
-			Model: p.opts.model, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox,
+			Model: p.opts.model, Fallback: p.opts.fallback, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox,
 			WebSearch: p.opts.search, Memory: p.opts.memory, Bell: p.opts.bell, AllowedTools: p.opts.allowed, AddDirs: dirs, Trust: p.opts.trust,
 		},
 		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)), Question: p.trustQuestion,

@@ -12,7 +12,6 @@ import (
 
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
-	"oneloop/model/catalog"
 	"oneloop/policy"
 )
 
@@ -217,12 +216,8 @@ func (p *program) wordsBehind(plain []string, now string) []candidate {
 // valuesOf are what a flag may be set to.
 func (p *program) valuesOf(flag, prefix, now string) []candidate {
 	switch flag {
-	case "model":
-		var ids []string
-		for _, m := range catalog.All() {
-			ids = append(ids, m.ID)
-		}
-		return begunWith(ids, prefix, now)
+	case "model", "fallback-model":
+		return begunWith(p.modelNames(), prefix, now)
 	case "effort":
 		return begunWith(config.Efforts(), prefix, now)
 	case "permission-mode":

@@ -274,6 +274,7 @@ func (c *conversation) commands(ctx context.Context) (alone map[string]func(), w
 		"/rename":  c.rename,
 		"/memory":  func(words string) { c.notes(ctx, words) },
 		"/mode":    c.setMode,
+		"/model":   func(words string) { c.chooseModel(ctx, words) },
 		"/queue":   c.queue,
 	}
 	return alone, withWords

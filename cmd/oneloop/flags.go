@@ -25,6 +25,7 @@ type options struct {
 	flags   []string // that were given, as they are written
 
 	model        string
+	fallback     string
 	effort       string
 	tools        string
 	series       string
@@ -104,6 +105,7 @@ func flagSet(o *options) *pflag.FlagSet {
 	f.SortFlags = false
 	f.BoolVarP(&o.force, "print", "p", false, "")
 	f.StringVar(&o.model, "model", "", "")
+	f.StringVar(&o.fallback, "fallback-model", "", "")
 	f.StringVar(&o.effort, "effort", "", "")
 	f.StringVar(&o.tools, "tools", "", "")
 	f.StringVar(&o.series, "series", "", "")
@@ -233,8 +235,8 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 	switch {
 	case !slices.Contains(outputFormats, o.output):
 		return bad("--output-format", o.output, outputFormats...)
-	case o.json && o.command != "policy" && o.command != "doctor" && o.command != "sessions":
-		return usagef(words.FlagTogether, "--json", "policy, doctor, sessions")
+	case o.json && o.command != "policy" && o.command != "doctor" && o.command != "sessions" && o.command != "models":
+		return usagef(words.FlagTogether, "--json", "policy, doctor, sessions, models")
 	case f.Changed("sandbox") && !slices.Contains(sandboxes, o.sandbox):
 		return bad("--sandbox", o.sandbox, sandboxes...)
 	case f.Changed("bell") && !rings(o.bell):

@@ -75,6 +75,8 @@ func run(args []string) int {
 		return p.end(p.policy)
 	case opts.command == "doctor":
 		return p.end(p.doctor)
+	case opts.command == "models":
+		return p.end(p.models, os.Interrupt)
 	case opts.command == "sessions":
 		return p.end(p.sessions)
 	case opts.command == "fork":
@@ -144,6 +146,8 @@ func (p *program) help(command string) int {
 		return p.print("oneloop " + p.words.SessionsUsage + "\n")
 	case "fork":
 		return p.print("oneloop " + p.words.ForkUsage + "\n")
+	case "models":
+		return p.print("oneloop " + p.words.ModelsUsage + "\n")
 	case "policy":
 		return p.print("oneloop " + p.words.PolicyUsage + "\n")
 	}

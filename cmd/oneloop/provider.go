@@ -8,17 +8,66 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"oneloop"
 	"oneloop/internal/config"
+	"oneloop/model"
 	"oneloop/model/anthropic"
 	"oneloop/model/catalog"
 	"oneloop/model/gemini"
 	"oneloop/model/ollama"
 	"oneloop/model/openai"
 )
+
+// asked is the model of an agent, and the one that goes on when it stays
+// overloaded. Read from the bottom: every layer wraps the one before it.
+func (p *program) asked(a *agent) (oneloop.Model, error) {
+	m, err := p.layered(a, a.model.ID)
+	if err != nil {
+		return nil, err
+	}
+	if next := p.settings.Fallback.Full(); next != "" && next != a.model.ID && !p.offline {
+		other, err := p.layered(a, next)
+		if err != nil {
+			return nil, err
+		}
+		m = model.Fallback(m, p.suited(other, next), model.FallbackOptions{Notice: func(err error) string {
+			return fmt.Sprintf(p.words.FallsBack, next, err)
+		}})
+	}
+	if a.agents != nil {
+		m = a.agents.Model(m)
+	}
+	return m, nil
+}
+
+func (p *program) layered(a *agent, name string) (oneloop.Model, error) {
+	m, err := p.adapter(a, name)
+	if err != nil {
+		return nil, err
+	}
+	m = a.watched(a.prepared(m))
+	m = model.Stall(m, model.StallOptions{Idle: p.settings.IdleTimeout, Progress: p.settings.ProgressTimeout})
+	m = model.Pause(m, model.PauseOptions{})
+	m = model.Retry(m, p.retries())
+	return model.Budget(m, a.ledger, name), nil
+}
+
+// suited asks a model no more than it has: requests are made for another.
+func (p *program) suited(m oneloop.Model, name string) oneloop.Model {
+	known := p.lookup(name)
+	return oneloop.ModelFunc(func(ctx context.Context, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
+		r := *req
+		r.Params.MaxTokens = min(r.Params.MaxTokens, known.MaxOutput)
+		if !slices.Contains(known.Efforts, r.Params.Effort) {
+			r.Params.Effort = ""
+		}
+		return m.Generate(ctx, &r, emit)
+	})
+}
 
 // speak is the adapter to the API of the model with this name, "provider/name"
 // or one of Anthropic's.

@@ -24,8 +24,9 @@ type command struct {
 var commandsHere = []command{
 	{name: "demo", words: tui.Chapters[:], bare: true},
 	{name: "version", bare: true},
-	{name: "help", words: []string{"demo", "doctor", "completion", "policy", "sessions", "fork", "replay"}, bare: true},
+	{name: "help", words: []string{"demo", "doctor", "models", "completion", "policy", "sessions", "fork", "replay"}, bare: true},
 	{name: "doctor", bare: true},
+	{name: "models"},
 	{name: "completion", words: shells},
 	{name: "policy", words: []string{"explain", "lint", "test"}, files: []string{"test"}},
 	{name: "sessions", words: []string{"list", "show", "rename", "rm", "export"}, sessions: []string{"show", "rename", "rm", "export"}},

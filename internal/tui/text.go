@@ -85,6 +85,20 @@ type Text struct {
 	DoctorNone      string
 	NoKeyFor        string // provider, variables
 	OllamaFound     string // address, model
+	ModelsUsage     string
+	ModelsReached   string
+	ModelsNoKey     string // variables
+	ModelsNot       string // error
+	ModelsMore      string // number, provider
+	ModelsMissing   string
+	ModelsEnd       string    // date, model
+	ModelUnknown    string    // a number of tokens
+	ModelNoPrice    string    //
+	ModelNotServed  string    // its provider does not list it
+	ModelAbilities  [2]string // images, reasoning
+	ModelIs         string    // name, window and reply, price, abilities
+	ModelChange     string
+	FallsBack       string // model, error
 	DoctorNoKey     string
 	DoctorNoSandbox string
 	DoctorRead      string

@@ -18,14 +18,17 @@ var english = Text{
   oneloop doctor [--json]
                          what is found here: credential, programs, settings, and
                          which sandbox works
+  oneloop models [PROVIDER]
+                         the models that can be asked, with windows and prices
   oneloop completion SHELL
                          a script that completes words in bash, zsh or fish
   oneloop version        version and platform
   oneloop help           this screen
 
 Flags
-  --model NAME           model, as in claude-sonnet-5 (also MODEL_ID,
-                         ONELOOP_MODEL)
+  --model NAME           as in claude-sonnet-5 or deepseek/deepseek-v4-pro
+                         (also MODEL_ID, ONELOOP_MODEL)
+  --fallback-model NAME  goes on when the model stays overloaded
   --effort LEVEL         low, medium, high, xhigh or max
   --tools LIST           tools the model gets, of Bash, Read, Write, Edit, Glob,
                          Grep, WebFetch, TodoWrite, TaskStop and
@@ -74,6 +77,7 @@ Flags
 
 Environment
   ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, MODEL_ID,
+  OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, … (oneloop models),
   ONELOOP_MODEL, ONELOOP_LANG=en|zh, NO_COLOR; more in docs/
 
 Exit code
@@ -142,23 +146,35 @@ Exit code
 
   a key          export ANTHROPIC_API_KEY=sk-ant-...
                  from your provider's console; or put that line, without
-                 export, into ~/.config/oneloop/config.env
+                 export, into ~/.config/oneloop/config.env. Others, such as
+                 OPENAI_API_KEY or DEEPSEEK_API_KEY: oneloop models lists them
   a proxy        export ANTHROPIC_BASE_URL=https://...
                  export ANTHROPIC_AUTH_TOKEN=...
                  any service that speaks the Messages API
-  a local model  export ANTHROPIC_BASE_URL=http://localhost:11434
-                 export ANTHROPIC_AUTH_TOKEN=local
-                 export MODEL_ID=qwen3-coder
-                 for example Ollama
+  a local model  Ollama at localhost:11434 is found by itself once it has a
+                 model; others: --model vllm/NAME, llamacpp/NAME, lmstudio/NAME
   no model yet   oneloop demo
                  the real loop with a scripted model, no key, no cost
 `,
 
-	DoctorLabels: [7]string{"folder", "credential", "model", "endpoint", "terminal", "settings", "sandbox"},
-	DoctorNone:   "none",
-	NoKeyFor:     "there is no key for %s: set %s in the environment or in ~/.config/oneloop/config.env, or choose another model with --model (oneloop models lists them)",
-	OllamaFound:  "No key is set. The Ollama on this machine (%s) answers, so %s is asked; --model chooses another one.",
-
+	DoctorLabels:    [7]string{"folder", "credential", "model", "endpoint", "terminal", "settings", "sandbox"},
+	DoctorNone:      "none",
+	NoKeyFor:        "there is no key for %s: set %s in the environment or in ~/.config/oneloop/config.env, or choose another model with --model (oneloop models lists them)",
+	OllamaFound:     "No key is set. The Ollama on this machine (%s) answers, so %s is asked; --model chooses another one.",
+	ModelsUsage:     "models [--json] [PROVIDER]: what is set up and answers; with PROVIDER all of its models",
+	ModelsReached:   "answers",
+	ModelsNoKey:     "no key: set %s",
+	ModelsNot:       "does not answer: %s",
+	ModelsMore:      "and %d more: oneloop models %s",
+	ModelsMissing:   "not set up (the variable of the key):",
+	ModelsEnd:       "Window / longest reply in tokens, US dollars per million tokens in / out; as known on %s. Asked is %s; --model NAME or /model NAME chooses.",
+	ModelUnknown:    "unknown",
+	ModelNoPrice:    "price unknown",
+	ModelNotServed:  "not in its list now",
+	ModelAbilities:  [2]string{"images", "reasoning"},
+	ModelIs:         "model %s  %s tokens  %s  %s",
+	ModelChange:     "/model NAME asks another one from now on, as in /model deepseek/deepseek-v4-pro; the conversation goes on. `oneloop models` lists them.",
+	FallsBack:       "%s goes on: %v",
 	DoctorNoKey:     "no credential: set ANTHROPIC_API_KEY, or see what `oneloop` says without one",
 	DoctorNoSandbox: "the sandbox that is asked for does not work here, so no command would run.",
 	DoctorRead:      "used",
@@ -203,6 +219,7 @@ Exit code
   /memory         its notes for later sessions; NAME shows one, delete NAME
                   deletes it
   /mode           the permission mode; /mode NAME sets another one
+  /model          the model; /model NAME goes on with another one
   /queue          what you typed that waits for the model, and changes to it
   /skills         skills and commands of this folder and yours; /NAME [WORDS]
                   calls one

@@ -16,14 +16,17 @@ var chinese = Text{
   oneloop replay ID      按日志重放一个对话；见 oneloop help replay
   oneloop doctor [--json]
                          这里有什么：凭据、程序、设置，以及哪种沙箱可用
+  oneloop models [提供方] 可以使用的模型，附窗口和价格
   oneloop completion SHELL
                          输出 bash、zsh 或 fish 的补全脚本
   oneloop version        版本和平台
   oneloop help           显示这一页
 
 选项
-  --model 名称           使用的模型，如 claude-sonnet-5
+  --model 名称           使用的模型，如 claude-sonnet-5 或
+                         deepseek/deepseek-v4-pro
                          （也可用 MODEL_ID、ONELOOP_MODEL）
+  --fallback-model 名称  模型一直过载时由它继续
   --effort 档位          low、medium、high、xhigh 或 max
   --tools 列表           给模型的工具：Bash、Read、Write、Edit、Glob、Grep、
                          WebFetch、TodoWrite、TaskStop、AskUserQuestion；
@@ -65,6 +68,7 @@ var chinese = Text{
 
 环境变量
   ANTHROPIC_API_KEY、ANTHROPIC_AUTH_TOKEN、ANTHROPIC_BASE_URL、MODEL_ID、
+  OPENAI_API_KEY、GEMINI_API_KEY、DEEPSEEK_API_KEY……（见 oneloop models）、
   ONELOOP_MODEL、ONELOOP_LANG=en|zh、NO_COLOR；其余见 docs/
 
 退出码
@@ -133,23 +137,37 @@ var chinese = Text{
 
   用密钥      export ANTHROPIC_API_KEY=sk-ant-...
               密钥在服务商的控制台里申请；也可以把这一行
-              （去掉 export）写进 ~/.config/oneloop/config.env
+              （去掉 export）写进 ~/.config/oneloop/config.env。也可用
+              DEEPSEEK_API_KEY、DASHSCOPE_API_KEY、MOONSHOT_API_KEY、
+              ZAI_API_KEY、ZHIPUAI_API_KEY、OPENAI_API_KEY、
+              GEMINI_API_KEY、GROQ_API_KEY、OPENROUTER_API_KEY
   用代理      export ANTHROPIC_BASE_URL=https://...
               export ANTHROPIC_AUTH_TOKEN=...
               任何兼容 Messages API 的服务都可以
-  本地模型    export ANTHROPIC_BASE_URL=http://localhost:11434
-              export ANTHROPIC_AUTH_TOKEN=local
-              export MODEL_ID=qwen3-coder
-              例如 Ollama
+  本地模型    Ollama（localhost:11434）运行并有模型时会自动找到；其他：
+              oneloop --model vllm/名称、llamacpp/名称、lmstudio/名称
   先看看      oneloop demo
               真实的循环加上按脚本回答的模型，不要密钥，不花钱
 `,
 
-	DoctorLabels: [7]string{"目录", "凭据", "模型", "服务地址", "终端", "设置", "沙箱"},
-	DoctorNone:   "无",
-	NoKeyFor:     "没有 %s 的密钥：请在环境变量或 ~/.config/oneloop/config.env 中设置 %s，或用 --model 选择别的模型（oneloop models 可列出）",
-	OllamaFound:  "没有设置密钥。本机的 Ollama（%s）有应答，因此使用 %s；可用 --model 另选。",
-
+	DoctorLabels:    [7]string{"目录", "凭据", "模型", "服务地址", "终端", "设置", "沙箱"},
+	DoctorNone:      "无",
+	NoKeyFor:        "没有 %s 的密钥：请在环境变量或 ~/.config/oneloop/config.env 中设置 %s，或用 --model 选择别的模型（oneloop models 可列出）",
+	OllamaFound:     "没有设置密钥。本机的 Ollama（%s）有应答，因此使用 %s；可用 --model 另选。",
+	ModelsUsage:     "models [--json] [提供方]：列出已配置且有应答的模型；给出提供方则列出它的全部模型",
+	ModelsReached:   "有应答",
+	ModelsNoKey:     "没有密钥：请设置 %s",
+	ModelsNot:       "没有应答：%s",
+	ModelsMore:      "另有 %d 个：oneloop models %s",
+	ModelsMissing:   "未配置（括号里是密钥的变量）：",
+	ModelsEnd:       "窗口 / 最长回复（token），每百万 token 的美元价格（输入 / 输出），数据日期 %s。当前使用 %s；用 --model 名称 或 /model 名称 选择。",
+	ModelUnknown:    "未知",
+	ModelNoPrice:    "价格未知",
+	ModelNotServed:  "目前不在它的列表中",
+	ModelAbilities:  [2]string{"图像", "推理"},
+	ModelIs:         "模型 %s  %s token  %s  %s",
+	ModelChange:     "/model 名称 从现在起换用另一个模型，例如 /model deepseek/deepseek-v4-pro；对话继续。oneloop models 列出全部。",
+	FallsBack:       "由 %s 继续：%v",
 	DoctorNoKey:     "没有凭据：请设置 ANTHROPIC_API_KEY，或者直接运行 oneloop 看说明",
 	DoctorNoSandbox: "所要求的沙箱在这里不能用，所以不会执行任何命令。",
 	DoctorRead:      "已采用",
@@ -193,6 +211,7 @@ var chinese = Text{
   /todo           智能体的待办列表
   /memory         它为以后的会话记下的笔记；加名称显示，delete 名称 删除
   /mode           权限模式；“/mode 名称”换成另一种
+  /model          模型；“/model 名称”换用另一个，对话继续
   /queue          已输入、等待送达的内容及其修改
   /skills         这个目录和你自己的技能与命令；/名字 [内容] 调用一个
   /permissions    当前的权限模式和规则

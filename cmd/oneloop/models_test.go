@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"oneloop/looptest/script"
+	"oneloop/looptest/wires"
+)
+
+func TestModelsListsWhatIsSetUpAndWhatAnswers(t *testing.T) {
+	slow := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /deepseek/v1/models", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer key-of-deepseek" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		w.Write([]byte(`{"data":[{"id":"deepseek-v4-pro"},{"id":"deepseek-of-tomorrow"}]}`))
+	})
+	mux.HandleFunc("GET /gemini/v1beta/models", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+	})
+	mux.HandleFunc("/elsewhere", func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the key went on: %v", r.Header) })
+	mux.HandleFunc("GET /mine/models", func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte(`{"data":[{"id":"big","context_length":64000}]}`))
+	})
+	mux.HandleFunc("GET /slow/models", func(http.ResponseWriter, *http.Request) { <-slow })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer close(slow)
+	p := newProduct(t)
+	p.env = append(p.env, "ANTHROPIC_API_KEY=", "DEEPSEEK_API_KEY=key-of-deepseek", "DEEPSEEK_BASE_URL="+server.URL+"/deepseek/v1",
+		"GEMINI_API_KEY=key-of-gemini", "GEMINI_BASE_URL="+server.URL+"/gemini/v1beta", "ONELOOP_MODEL=big", "OLLAMA_HOST=127.0.0.1:1")
+	p.settings(`{"providers":{"mine":{"baseURL":"` + server.URL + `/mine"},"slow":{"baseURL":"` + server.URL + `/slow","models":["snail"]}}}`)
+	began := time.Now()
+	o := p.run("models", "--json")
+	if o.code != exitDone || time.Since(began) > 30*time.Second {
+		t.Fatalf("%d after %v: %s", o.code, time.Since(began), o.stderr)
+	}
+	var got struct{ Providers []listed }
+	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]listed{}
+	for _, l := range got.Providers {
+		found[l.Name] = l
+	}
+	if d := found["deepseek"]; !d.Reachable || len(d.Models) < 2 || d.Models[0].ID != "deepseek-v4-pro" || !d.Models[0].Served || d.Models[0].Price == nil || d.Models[1].Served {
+		t.Errorf("deepseek: %+v", d)
+	}
+	if g := found["gemini"]; g.Reachable || !g.Configured || !strings.Contains(g.Error, "302") {
+		t.Errorf("gemini: %+v", g)
+	}
+	if m := found["mine"]; !m.Reachable || len(m.Models) != 1 || m.Models[0].Context != 64000 || m.Models[0].Price != nil || m.Models[0].Images != nil {
+		t.Errorf("mine: %+v", m)
+	}
+	if s := found["slow"]; s.Reachable || !strings.Contains(s.Error, "no answer within") || s.Models[0].ID != "snail" {
+		t.Errorf("slow: %+v", s)
+	}
+	if o := found["openai"]; o.Configured || o.Reachable {
+		t.Errorf("openai: %+v", o)
+	}
+	o = p.run("models", "deepseek")
+	for _, want := range []string{"deepseek/deepseek-v4-pro", "1M / 384k", "≤ $1.32 / $3.96", "deepseek/deepseek-of-tomorrow", "price unknown", "images ?", "not in its list now"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("no %q in\n%s", want, o.stdout)
+		}
+	}
+	if strings.Contains(o.stdout+o.stderr, "key-of") {
+		t.Error("a key is shown")
+	}
+	if o := p.run("models", "nobody"); o.code != exitUsage || !strings.Contains(o.stderr, "deepseek") {
+		t.Errorf("%d: %s", o.code, o.stderr)
+	}
+}
+
+// second starts another provider's server beside the product's.
+func (p *product) second(w *script.Wire, replies ...script.Reply) *script.Server {
+	p.t.Helper()
+	s := script.New(replies...)
+	s.Wire = w
+	if err := s.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := s.Check(); err != nil {
+			p.t.Error(err)
+		}
+		s.Close()
+	})
+	return s
+}
+
+func TestWhenTheModelStaysOverloadedAnotherGoesOnWithTheTurn(t *testing.T) {
+	busy := script.Fail(529, "overloaded_error", "busy")
+	p := newProduct(t, script.Say(script.Tool("t1", "Bash", `{"command":"echo from the first"}`)), busy, busy)
+	other := p.second(wires.Chat(wires.DeepSeek), script.Say(script.Tool("t2", "Bash", `{"command":"echo from the second"}`)), say("done by the second"))
+	p.env = append(p.env, "ONELOOP_MAX_RETRIES=1", "DEEPSEEK_API_KEY=key-of-deepseek", "DEEPSEEK_BASE_URL="+other.URL())
+	o := p.run("--fallback-model", "deepseek-v4-pro", "--model", "claude-sonnet-4-6", "--output-format", "stream-json", "go on")
+	if o.code != exitDone || !strings.Contains(o.stdout, "done by the second") || !strings.Contains(o.stderr, "deepseek/deepseek-v4-pro goes on") {
+		t.Fatalf("%d: %s\n%s", o.code, o.stdout, o.stderr)
+	}
+	if got := other.Requests(); len(got) != 2 || !strings.Contains(string(got[0].Body), "from the first") || len(p.server.Requests()) != 3 {
+		t.Errorf("%d and %d requests", len(p.server.Requests()), len(got))
+	}
+	if o := p.run("--fallback-model", "glm-5.3", "go on"); o.code != exitUsage || !strings.Contains(o.stderr, "ZAI_API_KEY") {
+		t.Errorf("a fallback without a key: %d: %s", o.code, o.stderr)
+	}
+}
