@@ -18,6 +18,9 @@ type StreamOptions struct {
 	Model   string   // its id
 	Mode    string   // permission mode
 	Tools   []string // names, as the model sees them
+	Agents  []string // kinds that the model can start
+	Skills  []string // that it can load
+	Slash   []string // commands and skills that a prompt can call
 	Version string   // of the program
 	Source  string   // where the key came from, e.g. "ANTHROPIC_API_KEY"
 	Secrets []string // masked wherever they appear
@@ -39,8 +42,9 @@ const (
 
 // StreamJSON writes what an agent does as JSON lines in the form that the
 // SDKs of command-line agents read: system/init, assistant, user, result, and
-// stream_event for the pieces of a message. Events of subagents are left out;
-// what they cost is in the result.
+// stream_event for the pieces of a message. Of agents that a call started the
+// messages are shown, with the id of that call; of those that a command started
+// nothing. What all cost is in the result.
 type StreamJSON struct {
 	*output
 	o       StreamOptions
@@ -55,8 +59,9 @@ type StreamJSON struct {
 	denials []denial
 	last    *oneloop.Message
 	pieces  *pieces
-	formed  json.RawMessage // the answer, where one of a form was asked for
-	unfit   error           // that there is none
+	calls   map[string]string // by an agent's path, the call that started it
+	formed  json.RawMessage   // the answer, where one of a form was asked for
+	unfit   error             // that there is none
 }
 
 type denial struct {
@@ -101,7 +106,7 @@ func usageOnWire(u oneloop.Usage) wireUsage {
 
 // NewStreamJSON returns a sink that writes to w.
 func NewStreamJSON(w io.Writer, o StreamOptions) *StreamJSON {
-	s := &StreamJSON{output: newOutput(w, o.Secrets), o: o, began: time.Now(), models: map[string]*modelUsage{}}
+	s := &StreamJSON{output: newOutput(w, o.Secrets), o: o, began: time.Now(), models: map[string]*modelUsage{}, calls: map[string]string{}}
 	s.pieces = newPieces(s.hide)
 	return s
 }
@@ -140,20 +145,37 @@ func newUUID() string {
 func (s *StreamJSON) Event(e oneloop.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	child := false
+	agent, inner := whose(e)
+	switch e := inner.(type) {
+	case oneloop.Spend:
+		s.spend(e, agent != "")
+	case oneloop.ChildStart:
+		if e.Call != "" && (agent == "" || s.calls[agent] != "") {
+			s.calls[e.Agent] = e.Call
+		}
+	}
+	if agent == "" {
+		s.count(e)
+	}
+	if s.o.Only != ResultOnly {
+		s.pieces.pass(e, s.show)
+	}
+}
+
+// whose is the path of the agent whose event e is, empty for the first, and
+// the event itself.
+func whose(e oneloop.Event) (agent string, inner oneloop.Event) {
 	for {
 		c, ok := e.(oneloop.Child)
 		if !ok {
-			break
+			return agent, e
 		}
-		child, e = true, c.Event
+		agent, e = agent+"/"+c.Agent, c.Event
 	}
-	if spend, ok := e.(oneloop.Spend); ok {
-		s.spend(spend, child)
-	}
-	if child {
-		return
-	}
+}
+
+// count keeps what the result tells of the first agent.
+func (s *StreamJSON) count(e oneloop.Event) {
 	switch e := e.(type) {
 	case oneloop.RequestSent:
 		s.asked = time.Now()
@@ -168,12 +190,15 @@ func (s *StreamJSON) Event(e oneloop.Event) {
 			}
 		}
 	}
-	if s.o.Only != ResultOnly {
-		s.pieces.pass(e, s.show)
-	}
 }
 
 func (s *StreamJSON) show(e oneloop.Event) {
+	if agent, inner := whose(e); agent != "" {
+		if m, is := inner.(oneloop.MessageAdded); is && s.calls[agent] != "" {
+			s.message(m.Message, s.calls[agent])
+		}
+		return
+	}
 	switch e := e.(type) {
 	case oneloop.TurnStart:
 		s.init()
@@ -182,7 +207,7 @@ func (s *StreamJSON) show(e oneloop.Event) {
 			s.line(map[string]any{"type": "stream_event", "event": e.Data, "parent_tool_use_id": nil})
 		}
 	case oneloop.MessageAdded:
-		s.message(e.Message)
+		s.message(e.Message, nil)
 	case oneloop.Retry:
 		s.line(map[string]any{"type": "system", "subtype": "api_retry", "attempt": e.Attempt, "max_retries": e.Of - 1,
 			"retry_delay_ms": e.Wait.Milliseconds(), "error": e.Error})
@@ -196,13 +221,15 @@ func (s *StreamJSON) show(e oneloop.Event) {
 
 func (s *StreamJSON) init() {
 	none := []string{}
+	list := func(names []string) []string { return append(none, names...) } // an empty one is not null
 	s.line(map[string]any{"type": "system", "subtype": "init", "cwd": s.o.Dir, "tools": s.o.Tools, "mcp_servers": none,
-		"model": s.o.Model, "permissionMode": s.o.Mode, "slash_commands": none, "apiKeySource": s.o.Source,
-		"claude_code_version": "oneloop " + s.o.Version, "output_style": "default", "skills": none, "plugins": none})
+		"model": s.o.Model, "permissionMode": s.o.Mode, "slash_commands": list(s.o.Slash), "agents": list(s.o.Agents), "apiKeySource": s.o.Source,
+		"claude_code_version": "oneloop " + s.o.Version, "output_style": "default", "skills": list(s.o.Skills), "plugins": none})
 }
 
-// message writes a reply block by block, and results as they go back.
-func (s *StreamJSON) message(m *oneloop.Message) {
+// message writes a reply block by block, and results as they go back. parent is
+// the call that started the agent whose they are; nil: it is the first.
+func (s *StreamJSON) message(m *oneloop.Message, parent any) {
 	if m.Role == oneloop.Assistant {
 		id := m.ID
 		if id == "" {
@@ -213,7 +240,7 @@ func (s *StreamJSON) message(m *oneloop.Message) {
 			if i == len(m.Blocks)-1 {
 				stop = m.Stop
 			}
-			s.line(map[string]any{"type": "assistant", "parent_tool_use_id": nil, "message": map[string]any{
+			s.line(map[string]any{"type": "assistant", "parent_tool_use_id": parent, "message": map[string]any{
 				"id": id, "type": "message", "role": "assistant", "model": m.Origin.Model, "content": []oneloop.Block{b},
 				"stop_reason": stop, "stop_sequence": nil, "usage": usageOnWire(m.Usage)}})
 		}
@@ -223,7 +250,7 @@ func (s *StreamJSON) message(m *oneloop.Message) {
 		return
 	}
 	if _, results := m.Blocks[0].(*oneloop.ToolResult); results {
-		s.line(map[string]any{"type": "user", "parent_tool_use_id": nil,
+		s.line(map[string]any{"type": "user", "parent_tool_use_id": parent,
 			"message": map[string]any{"role": "user", "content": m.Blocks}})
 	}
 }

@@ -186,6 +186,48 @@ func TestStreamJSONBeginsWithInitAndEndsWithOneResult(t *testing.T) {
 	}
 }
 
+func TestStreamJSONShowsAgentsUnderTheCallsThatStartedThem(t *testing.T) {
+	said := func(text string) oneloop.Event {
+		return oneloop.MessageAdded{Message: oneloop.NewMessage(oneloop.Assistant, &oneloop.Text{Text: text})}
+	}
+	in := func(agent string, e oneloop.Event) oneloop.Event { return oneloop.Child{Agent: agent, Event: e} }
+	var b bytes.Buffer
+	s := trace.NewStreamJSON(&b, trace.StreamOptions{Secrets: []string{secret}, Agents: []string{"Explore"}})
+	for _, e := range []oneloop.Event{
+		oneloop.TurnStart{}, oneloop.ChildStart{Agent: "/1", Call: "t1"}, oneloop.ChildStart{Agent: "/2"},
+		in("1", said("one knows "+secret)), in("1", oneloop.Notice{Text: "hidden"}),
+		in("1", oneloop.ChildStart{Agent: "/1/1", Call: "t2"}), in("1/1", said("below")),
+		in("2", said("hidden")), in("2", oneloop.ChildStart{Agent: "/2/1", Call: "t3"}), in("2/1", said("hidden")), said("all"),
+	} {
+		s.Event(e)
+	}
+	s.Result("all", nil)
+	var got []string
+	for line := range strings.Lines(b.String()) {
+		var l struct {
+			Type, Subtype string
+			Parent        *string `json:"parent_tool_use_id"`
+			Agents        []string
+			Slash         []string `json:"slash_commands"`
+			Turns         int      `json:"num_turns"`
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Subtype == "init" && (len(l.Agents) != 1 || l.Slash == nil) || l.Type == "result" && l.Turns != 1 {
+			t.Error(line)
+		}
+		if l.Type == "assistant" && l.Parent != nil {
+			got = append(got, *l.Parent)
+		} else if l.Type == "assistant" {
+			got = append(got, "-")
+		}
+	}
+	if strings.Join(got, " ") != "t1 t2 -" || strings.Contains(b.String(), "hidden") || strings.Contains(b.String(), secret) {
+		t.Errorf("%v\n%s", got, b.String())
+	}
+}
+
 func TestAResultSaysWhatWentWrong(t *testing.T) {
 	for _, c := range []struct {
 		err  error

@@ -80,6 +80,23 @@ func TestARuleAgainstAgentsHoldsForThoseThatAreGoneOnWith(t *testing.T) {
 	}
 }
 
+func TestStreamJSONShowsWhatAgentsDoAndWhatCanBeCalled(t *testing.T) {
+	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"a part","prompt":"look"}`)), say("well"))
+	p.server.Route("look", script.Say(shell("c1", "true")), say("I looked"))
+	command := filepath.Join(p.home(), ".claude", "commands", "ship.md")
+	if err := os.MkdirAll(filepath.Dir(command), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(command, []byte("Ship it.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := p.done("--output-format", "stream-json", "go")
+	contains(t, o.stdout, `"slash_commands":["ship"]`, `"agents":["general-purpose","Explore"]`)
+	if n := strings.Count(o.stdout, `"parent_tool_use_id":"t1"`); n != 3 {
+		t.Errorf("%d lines of the agent in\n%s", n, o.stdout)
+	}
+}
+
 func TestAChildsConversationIsMadeShorterToo(t *testing.T) {
 	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"a part","prompt":"Read it all"}`)), say("well"))
 	p.server.Route("Read it all", reading(6, 1, func(round int) *script.Usage {

@@ -207,10 +207,10 @@ func (p *program) output(a *agent, stop func(error)) output {
 	case p.opts.partial:
 		only = trace.Partial
 	}
-	s := trace.NewStreamJSON(p.stdout, trace.StreamOptions{
+	s := trace.NewStreamJSON(p.stdout, p.offers(a, trace.StreamOptions{
 		Session: a.id, Dir: a.dir, Model: a.model.ID, Mode: p.settings.Mode.String(), Tools: a.offered, Version: version(),
 		Source: p.settings.From["key"], Secrets: p.settings.Secrets(), Window: a.model.Context, MaxOutput: a.model.MaxOutput, Only: only,
-	})
+	}))
 	return output{func(e oneloop.Event) {
 		s.Event(e)
 		if err := s.Err(); err != nil {
@@ -225,6 +225,33 @@ func (p *program) output(a *agent, stop func(error)) output {
 		s.Result(answer, err)
 		return s.Err()
 	}}
+}
+
+// offers adds what the model and the user may call. The last line alone does not
+// tell of it.
+func (p *program) offers(a *agent, o trace.StreamOptions) trace.StreamOptions {
+	if o.Only == trace.ResultOnly {
+		return o
+	}
+	for _, k := range p.known() {
+		if k.ByModel {
+			o.Skills = append(o.Skills, k.Name)
+		}
+	}
+	if a.files != nil {
+		list, _ := p.callable()
+		for _, k := range list {
+			if k.ByUser {
+				o.Slash = append(o.Slash, k.Name)
+			}
+		}
+	}
+	if a.agents != nil {
+		for _, k := range p.kinds() {
+			o.Agents = append(o.Agents, k.Name)
+		}
+	}
+	return o
 }
 
 // failed tells those who read JSON of a task that never began.
