@@ -26,7 +26,8 @@ type Responses struct {
 	caller *wire.Caller
 	asCame bool
 
-	unsummed     atomic.Bool // summaries of reasoning are refused to this key
+	unsummed     atomic.Bool // summaries of reasoning are refused here
+	unsealed     atomic.Bool // so is sealed reasoning
 	effortNotice sync.Once
 	idle         wire.Idle[*responsesEncoder]
 }
@@ -63,12 +64,14 @@ func (m *Responses) Generate(ctx context.Context, req *oneloop.Request, emit fun
 	}
 	enc := m.idle.Take(req.Messages, func() *responsesEncoder { return newResponsesEncoder(m.name) })
 	defer m.idle.Give(enc)
-	msg, err := m.ask(ctx, enc, req, emit)
-	if summaryRefused(err) && m.unsummed.CompareAndSwap(false, true) {
-		emit(oneloop.Notice{Text: "OpenAI shows summaries of reasoning only to verified organizations; asked again without them"})
-		return m.ask(ctx, enc, req, emit)
+	for {
+		msg, err := m.ask(ctx, enc, req, emit)
+		without := m.without(err, enc, len(req.Messages))
+		if without == "" {
+			return msg, err
+		}
+		emit(oneloop.Notice{Text: without + " refused by the API; asked again without"})
 	}
-	return msg, err
 }
 
 func (m *Responses) ask(ctx context.Context, enc *responsesEncoder, req *oneloop.Request, emit func(oneloop.Event)) (*oneloop.Message, error) {
@@ -85,15 +88,27 @@ func (m *Responses) reply(a *wire.Answer, taken map[string]bool, tools []oneloop
 	return &responsesReply{Answer: a, model: m.name, asCame: m.asCame, calls: wire.Calls{Taken: taken, Tools: tools}}
 }
 
-// summaryRefused reports whether a request was refused for asking for summaries
-// of reasoning.
-func summaryRefused(err error) bool {
+// without leaves out what the API refused and can be done without, and says what
+// that is; empty: nothing. It leaves out each thing once. The reasoning of n
+// messages cannot be read by another account, and is no good when a part of the
+// reply that it led to is gone.
+func (m *Responses) without(err error, enc *responsesEncoder, n int) string {
 	api, ok := errors.AsType[*oneloop.APIError](err)
 	if !ok || api.Status != 400 {
-		return false
+		return ""
 	}
-	text := strings.ToLower(api.Message)
-	return strings.Contains(text, "verified") && strings.Contains(text, "summar")
+	text := strings.ToLower(api.Code + " " + api.Message)
+	has := func(words string) bool { return strings.Contains(text, words) }
+	switch {
+	case has("summar") && (has("verified") || has("reasoning.summary")) && m.unsummed.CompareAndSwap(false, true):
+		return "summaries of reasoning are"
+	case has("encrypted content is not supported") && m.unsealed.CompareAndSwap(false, true):
+		return "sealed reasoning is"
+	case (has("invalid_encrypted_content") || has("encrypted content for item") || has("without its required") || has("items are not persisted")) && enc.bare < n:
+		enc.forget(n)
+		return "the reasoning in this conversation is"
+	}
+	return ""
 }
 
 // reasonsHere reports whether the model is known to reason. Some servers put a

@@ -22,10 +22,17 @@ type responsesEncoder struct {
 	begun bool            // something is rendered
 	from  []bool          // begun before each message
 	first int             // where the first message ends
+	bare  int             // so many messages go without their reasoning
 }
 
 func newResponsesEncoder(model string) *responsesEncoder {
 	return &responsesEncoder{responsesTarget: responsesTarget{model: model, custom: map[string]bool{}}, taken: map[string]bool{}}
+}
+
+// forget renders anew, without the reasoning of the first n messages.
+func (e *responsesEncoder) forget(n int) {
+	*e = *newResponsesEncoder(e.model)
+	e.bare = n
 }
 
 // Messages are those that were rendered.
@@ -34,7 +41,7 @@ func (e *responsesEncoder) Messages() []*oneloop.Message { return e.conv.Message
 // grow renders msgs.
 func (e *responsesEncoder) grow(msgs []*oneloop.Message) error {
 	if n := wire.Common(e.conv.Messages(), msgs); n < len(e.conv.Messages()) {
-		e.begun, e.from = e.from[n], e.from[:n]
+		e.begun, e.from, e.bare = e.from[n], e.from[:n], min(e.bare, n)
 		clear(e.taken)
 		clear(e.custom)
 		for _, m := range msgs[:n] {
@@ -58,7 +65,7 @@ func (e *responsesEncoder) know(m *oneloop.Message) {
 // add renders one message.
 func (e *responsesEncoder) add(run *wire.Run, m *oneloop.Message) error {
 	e.know(m)
-	items, err := e.items(m)
+	items, err := e.items(m, len(e.from) < e.bare)
 	if err != nil {
 		return fmt.Errorf("openai: encode %s message %d: %w", m.Role, len(e.conv.Messages()), err)
 	}
@@ -110,7 +117,7 @@ func (m *Responses) params(p oneloop.Params, emit func(oneloop.Event)) []byte {
 	j := rawjson.AppendString([]byte(`{"model":`), m.name)
 	j = append(j, `,"stream":true,"store":false`...)
 	known := m.reasonsHere()
-	if known || !m.vendor {
+	if (known || !m.vendor) && !m.unsealed.Load() {
 		j = append(j, `,"include":["reasoning.encrypted_content"]`...)
 	}
 	if p.MaxTokens > 0 {

@@ -59,11 +59,11 @@ func goodResponsesID(id string) bool {
 // responsesID is an id of a call as this API takes it.
 func responsesID(id string) string { return wire.ID(id, goodResponsesID) }
 
-func (t responsesTarget) items(m *oneloop.Message) ([][]byte, error) {
+func (t responsesTarget) items(m *oneloop.Message, bare bool) ([][]byte, error) {
 	if m.Role != oneloop.Assistant {
 		return t.user(m), nil
 	}
-	return t.assistant(m)
+	return t.assistant(m, bare)
 }
 
 // asIs reports whether a block is sent as it came.
@@ -76,8 +76,9 @@ func (t responsesTarget) isCustom(c *oneloop.ToolUse, from oneloop.Origin) bool 
 	return bytes.Contains(c.Raw, []byte(itemCustom)) && t.asIs(c, from) && rawjson.Parse(c.Raw).Field("type").Text() == itemCustom
 }
 
-// assistant are the items that a reply of a model is sent back as.
-func (t responsesTarget) assistant(m *oneloop.Message) ([][]byte, error) {
+// assistant are the items that a reply of a model is sent back as; bare: without
+// its reasoning.
+func (t responsesTarget) assistant(m *oneloop.Message, bare bool) ([][]byte, error) {
 	raws := make([]rawjson.Value, len(m.Blocks))
 	for i, b := range m.Blocks {
 		if !t.asIs(b, m.Origin) {
@@ -87,7 +88,7 @@ func (t responsesTarget) assistant(m *oneloop.Message) ([][]byte, error) {
 			return nil, fmt.Errorf("block %d: its raw JSON is no object: %s", i, wire.Printable(b.RawJSON(), 100))
 		}
 	}
-	bare := !chained(m.Blocks, raws)
+	bare = bare || !chained(m.Blocks, raws)
 	var out [][]byte
 	for i, b := range m.Blocks {
 		if raw := raws[i]; raw != nil {

@@ -464,3 +464,41 @@ func TestAConversationThatWasTakenBackIsForgottenByResponses(t *testing.T) {
 		t.Errorf("%s", last)
 	}
 }
+
+func TestReasoningThatIsRefusedIsLeftOutAndLaterReasoningIsNot(t *testing.T) {
+	var bodies []string
+	notices := 0
+	m := responsesModel(t)(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		bodies = append(bodies, string(body))
+		if strings.Contains(string(body), `"id":"r1"`) {
+			text := `{"error":{"message":"The encrypted content for item r1 could not be verified.","type":"invalid_request_error","code":"invalid_encrypted_content"}}`
+			return &http.Response{StatusCode: 400, Body: io.NopCloser(strings.NewReader(text))}, err
+		}
+		x := streamOf(done(strings.ReplaceAll(sealed, "r1", "r2"), 0) + done(`{"id":"f2","type":"function_call","call_id":"c9","name":"f","arguments":"{}"}`, 1) + completed)
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {x.ContentType}}, Body: io.NopCloser(strings.NewReader(x.Body))}, err
+	})})
+	old := thoughtful()
+	msgs := []*oneloop.Message{oneloop.UserText("hi"), old, answers(old)}
+	for range 2 {
+		msg, err := m.Generate(t.Context(), &oneloop.Request{Messages: msgs}, func(e oneloop.Event) {
+			if _, ok := e.(oneloop.Notice); ok {
+				notices++
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs = append(msgs, msg, answers(msg))
+	}
+	if len(bodies) != 3 || notices != 1 {
+		t.Fatalf("%d requests, %d notices", len(bodies), notices)
+	}
+	last := bodies[2]
+	if strings.Contains(last, `"id":"m1"`) || strings.Contains(last, `"id":"f1"`) || !strings.Contains(last, `"id":"r2"`) || !strings.Contains(last, `"id":"f2"`) || !strings.Contains(last, `"text":"s\u00e9"`) {
+		t.Errorf("%s", last)
+	}
+	if !strings.HasPrefix(last, strings.TrimSuffix(bodies[1], "]}")) {
+		t.Errorf("what was sent is not the beginning:\n%s\n%s", bodies[1], last)
+	}
+}
