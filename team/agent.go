@@ -259,7 +259,7 @@ func ended(t Task, answer string, err error) *oneloop.ToolResult {
 	if never, is := errors.AsType[*NotStarted](err); is {
 		return oneloop.ErrorResult(fmt.Sprintf("The agent was not started: %v.", never.Err))
 	}
-	id := &oneloop.Text{Text: fmt.Sprintf("[agent session %s; resume goes on with it]", t.Session)}
+	id := &oneloop.Text{Text: fmt.Sprintf("\n[agent session %s; resume goes on with it]", t.Session)}
 	if err == nil {
 		r := oneloop.TextResult(shortened(answer, t.Session))
 		r.Content = append(r.Content, id)

@@ -73,9 +73,35 @@ func (p *program) defined() []prompt.Agent {
 				folders = append(folders, prompt.AgentFolder{FS: os.DirFS(dir), Name: dir})
 			}
 		}
-		p.definitions.agents, p.definitions.notes = prompt.Agents(folders...)
+		d := &p.definitions
+		d.agents, d.notes = prompt.Agents(folders...)
+		for _, k := range d.agents {
+			d.look(k)
+		}
 	})
 	return p.definitions.agents
+}
+
+// look takes note of what a definition says that comes to nothing here. That an
+// agent is left without tools is said at the start; the rest only to who asks, as
+// files are written for other programs too.
+func (d *definitions) look(k prompt.Agent) {
+	var unknown []string
+	for _, name := range k.Tools {
+		if !slices.Contains(toolNames, name) && !strings.Contains(name, "(") {
+			unknown = append(unknown, name)
+		}
+	}
+	switch {
+	case len(unknown) == 0:
+	case len(unknown) == len(k.Tools):
+		d.notes = append(d.notes, fmt.Sprintf("%s: the agent %s has no tools at all: there is no %s here, only %s", k.File, k.Name, strings.Join(unknown, ", "), strings.Join(toolNames, ", ")))
+	default:
+		d.hints = append(d.hints, fmt.Sprintf("%s: these tools are not known here: %s", k.File, strings.Join(unknown, ", ")))
+	}
+	if k.Description == "" {
+		d.hints = append(d.hints, k.File+": it has no description, so the model is not told of it; who names it can start it")
+	}
 }
 
 // definitions are the agents that files define.
@@ -83,6 +109,7 @@ type definitions struct {
 	read   sync.Once
 	agents []prompt.Agent
 	notes  []string // what is to be said of them
+	hints  []string // what is said where they are listed
 }
 
 // agentTool gives an agent the tool that starts others, and takes from one of
@@ -387,7 +414,7 @@ func (c *conversation) subagents() {
 		lines = []string{"  " + c.words.AgentsNone}
 	}
 	lines = append([]string{c.words.AgentsDefined}, lines...)
-	for _, n := range c.definitions.notes {
+	for _, n := range slices.Concat(c.definitions.notes, c.definitions.hints) {
 		lines = append(lines, "  ! "+n)
 	}
 	if store := c.store(); store != nil {

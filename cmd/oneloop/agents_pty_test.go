@@ -23,6 +23,8 @@ func TestAPersonSeesTheAgentsAtWorkAndAfterwards(t *testing.T) {
 		return say("three lines")
 	}})
 	defer release()
+	p.defines("idle", "tools: LS, NotebookEdit")
+	p.defines("odd", "description: some tools\ntools: LS, Read")
 	c := p.converse("--permission-mode", "bypassPermissions")
 	c.types("begin\r")
 	c.sees("Agent Count the lines", "subtask /1: Count the lines [20")
@@ -31,9 +33,22 @@ func TestAPersonSeesTheAgentsAtWorkAndAfterwards(t *testing.T) {
 	release()
 	c.sees("it says 3")
 	c.types("/agents\r")
-	c.sees("agents that are defined", "none", "agents of this conversation", "how many are there?")
+	c.sees("agents that are defined", "has no tools at all", "idle.md: it has no description", "odd.md: these tools are not known here: LS",
+		"agents of this conversation", "1 turn  $0.00", "how many are there?")
 	c.types("\x04")
 	c.ends()
+}
+
+// defines writes a definition of the user's own.
+func (p *product) defines(name, fields string) {
+	p.t.Helper()
+	dir := filepath.Join(p.home(), ".claude/agents")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte("---\n"+fields+"\n---\nYou help.\n"), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 func TestInPlanAnAgentChangesNothing(t *testing.T) {

@@ -202,6 +202,9 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 	if dash != 0 && slices.Contains(reserved, words[0]) {
 		o.command, o.words = words[0], words[1:]
 		if bare(words[0]) && !takes(words[0], words[1:]) {
+			if only := wordsBehind(words[0]); len(only) > 0 {
+				return usagef(text.OtherWords, words[0], strings.Join(only, ", "), strings.Join(words, " "))
+			}
 			return usagef(text.ExtraWords, words[0], strings.Join(words, " "))
 		}
 		return nil
@@ -212,6 +215,9 @@ func (o *options) read(words []string, dash int, text *tui.Text) error {
 				return usagef(text.ReservedLater, words[0], near)
 			}
 			return usagef(text.ReservedWord, words[0], near)
+		}
+		if slices.Contains(slashCommands, words[0]) && words[0] != "/init" {
+			return usagef(text.SlashTask, words[0])
 		}
 	}
 	return nil

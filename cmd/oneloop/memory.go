@@ -72,6 +72,8 @@ func (c *conversation) notes(ctx context.Context, words string) {
 		err = m.Delete(ctx, name, n)
 	}
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && words == "delete":
+		c.front.Say(c.words.MemoryWhich)
 	case errors.Is(err, fs.ErrNotExist):
 		c.front.Say(fmt.Sprintf(c.words.MemoryNot, name))
 	case err != nil:

@@ -24,6 +24,8 @@ func TestNotesAreSeenAndDeletedInAConversation(t *testing.T) {
 	c.sees(`there is no note "other"`)
 	c.types("/memory delete other\r")
 	c.sees(`there is no note "other"`)
+	c.types("/memory delete\r")
+	c.sees("which note?")
 	c.types("/clear\r")
 	c.sees("a new conversation begins")
 	c.turns("again", "clear done")

@@ -180,7 +180,7 @@ func (p *program) sessionLine(l session.Listed) string {
 	}
 	cost := ""
 	if l.Known {
-		cost = fmt.Sprintf("  $%.2f", l.Cost)
+		cost = "  " + tui.Money(l.Cost)
 	}
 	title := tui.Visible(cmp.Or(l.Name, l.Title, "–"))
 	return l.Changed.Local().Format("2006-01-02 15:04") + "  " + p.words.Turns(l.Turns) + cost + "  " + title

@@ -20,6 +20,10 @@ type command struct {
 	files    []string // and behind which a file is
 }
 
+// slashCommands are those of a conversation.
+var slashCommands = []string{"/help", "/cost", "/context", "/diff", "/todo", "/agents", "/permissions", "/sandbox", "/clear", "/fork", "/rewind", "/init", "/skills",
+	"/resume", "/compact", "/rename", "/memory", "/mode", "/model", "/queue"}
+
 // commandsHere are those of this version.
 var commandsHere = []command{
 	{name: "demo", words: tui.Chapters[:], bare: true},
@@ -47,6 +51,12 @@ func takes(name string, words []string) bool {
 		return slices.Contains(commandsHere[i].words, words[0])
 	}
 	return true
+}
+
+// wordsBehind are the words of which one may follow a command.
+func wordsBehind(name string) []string {
+	i := slices.IndexFunc(commandsHere, func(c command) bool { return c.name == name })
+	return commandsHere[i].words
 }
 
 // bare reports whether nothing may follow a command but words of ours.

@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+)
 
 func TestOnlyAMisspelledCommandIsOne(t *testing.T) {
 	for word, want := range map[string]string{
@@ -12,5 +17,17 @@ func TestOnlyAMisspelledCommandIsOne(t *testing.T) {
 		if got := nearWord(word); got != want {
 			t.Errorf("%s is taken for %q, want %q", word, got, want)
 		}
+	}
+}
+
+func TestTheCommandsOfAConversationAreKnownOutsideOfIt(t *testing.T) {
+	alone, withWords := new(conversation).commands(context.Background())
+	names := slices.Sorted(maps.Keys(alone))
+	for name := range maps.Keys(withWords) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if known := slices.Sorted(slices.Values(slashCommands)); !slices.Equal(names, known) {
+		t.Errorf("a conversation has %v, and %v are known", names, known)
 	}
 }

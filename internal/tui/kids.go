@@ -105,7 +105,7 @@ func (k *kids) lines(x *Text, now time.Time) []string {
 func (k *kid) summary(x *Text, now time.Time) string {
 	s := x.ChildCalls.of(k.calls) + " · " + now.Sub(k.began).Truncate(time.Second).String()
 	if k.spent.TotalKnown && k.spent.TotalCost > 0 {
-		s += " · " + money(k.spent.TotalCost)
+		s += " · " + Money(k.spent.TotalCost)
 	}
 	return s
 }

@@ -46,6 +46,8 @@ type Text struct {
 	BadDir          string // folder, error
 	StdinNothing    string //
 	ExtraWords      string // the command, all the words
+	OtherWords      string // the command, those that may follow it, all the words
+	SlashTask       string // the command of a conversation
 	StdinSilent     string // number of bytes
 	NoBash          string
 	TraceFile       string // file, error
@@ -133,6 +135,7 @@ type Text struct {
 	MemoryNone   string
 	MemoryIn     string // folder
 	MemoryNot    string // name
+	MemoryWhich  string
 	MemoryGone   string // name
 	UnknownSlash string // command
 	SlashAlone   string // command
@@ -481,11 +484,11 @@ func (x *Text) price(s oneloop.Spend) string {
 	if !s.TotalKnown {
 		return x.CostUnknown
 	}
-	return money(s.TotalCost)
+	return Money(s.TotalCost)
 }
 
-// money writes US dollars with at least two significant digits.
-func money(usd float64) string {
+// Money writes US dollars with at least two significant digits.
+func Money(usd float64) string {
 	switch {
 	case usd >= 1:
 		return fmt.Sprintf("$%.2f", usd)

@@ -31,9 +31,9 @@ Flags
   --fallback-model NAME  goes on when the model stays overloaded
   --effort LEVEL         low, medium, high, xhigh or max
   --tools LIST           tools the model gets, of Bash, Read, Write, Edit, Glob,
-                         Grep, WebFetch, TodoWrite, TaskStop and
-                         AskUserQuestion; or "bash": one tool and a system
-                         prompt of one line
+                         Grep, WebFetch, TodoWrite, TaskStop, Agent, Skill,
+                         Memory and AskUserQuestion; or "bash": one tool and a
+                         system prompt of one line
   --system-prompt TEXT   instead of the built-in system prompt
   --append-system-prompt TEXT
                          after the built-in system prompt
@@ -109,6 +109,8 @@ Exit code
 	BadDir:          "cannot work in %s: %v",
 	StdinNothing:    "stdin is open and silent; going on without it",
 	ExtraWords:      "the command %q takes nothing after it. To make these words a task: oneloop -p %q",
+	OtherWords:      "the command %q takes nothing after it but one of: %s. To make these words a task: oneloop -p %q",
+	SlashTask:       "%[1]s is a command of the conversation: start oneloop and type it there. To make it a task: oneloop -p %[1]s",
 	StdinSilent:     "stdin fell silent after %d bytes; going on with what came",
 	NoBash:          "bash was not found; install it (apt-get install bash, brew install bash) or put its folder into PATH",
 	TraceFile:       "cannot write the trace to %s: %v; name another file with --trace=FILE",
@@ -282,7 +284,8 @@ Exit code
 	MemoryOff:      "no notes are kept: --no-memory, the setting memory, or no folder to keep them in",
 	MemoryNone:     "no notes; tell the agent what it is to remember",
 	MemoryIn:       "in %s",
-	MemoryNot:      "there is no note %q",
+	MemoryNot:      "there is no note %q; /memory lists those there are",
+	MemoryWhich:    "which note? /memory delete NAME; /memory lists them",
 	MemoryGone:     "%s is deleted",
 	UnknownSlash:   "there is no command %s; /help lists them. A space in front sends the line to the model",
 	SlashAlone:     "%s stands alone; nothing was done. A space in front sends the line to the model",

@@ -29,8 +29,9 @@ var chinese = Text{
   --fallback-model 名称  模型一直过载时由它继续
   --effort 档位          low、medium、high、xhigh 或 max
   --tools 列表           给模型的工具：Bash、Read、Write、Edit、Glob、Grep、
-                         WebFetch、TodoWrite、TaskStop、AskUserQuestion；
-                         写 bash 则只有一个工具和一行系统提示词
+                         WebFetch、TodoWrite、TaskStop、Agent、Skill、Memory、
+                         AskUserQuestion；写 bash 则只有一个工具和一行
+                         系统提示词
   --system-prompt 文本   替换内置的系统提示词
   --append-system-prompt 文本
                          追加在内置的系统提示词之后
@@ -100,6 +101,8 @@ var chinese = Text{
 	BadDir:          "无法在 %s 里工作：%v",
 	StdinNothing:    "标准输入开着，却没有内容；不再等它",
 	ExtraWords:      "命令 %q 后面不能再有别的词。要把这些词当作任务，请输入 oneloop -p %q",
+	OtherWords:      "命令 %q 后面只能是这些之一：%s。要把这些词当作任务，请输入 oneloop -p %q",
+	SlashTask:       "%[1]s 是对话里的命令：先启动 oneloop，再在里面输入。要把它当作任务，请输入 oneloop -p %[1]s",
 	StdinSilent:     "标准输入在 %d 字节之后没有了动静；先用已经收到的内容",
 	NoBash:          "找不到 bash；请先安装（apt-get install bash 或 brew install bash），或把它所在的目录加入 PATH",
 	TraceFile:       "无法把记录写入 %s：%v；请用 --trace=文件 换一个文件",
@@ -272,7 +275,8 @@ var chinese = Text{
 	MemoryOff:      "不记笔记：用了 --no-memory、设置了 memory，或者没有可以存放的目录",
 	MemoryNone:     "没有笔记；想让它记住什么，告诉它就行",
 	MemoryIn:       "在 %s",
-	MemoryNot:      "没有叫 %q 的笔记",
+	MemoryNot:      "没有叫 %q 的笔记；/memory 可以看到全部笔记",
+	MemoryWhich:    "要删除哪条笔记？/memory delete 名称；/memory 可以看到全部笔记",
 	MemoryGone:     "%s 已删除",
 	UnknownSlash:   "没有 %s 这个命令；/help 可以看到全部命令。开头加一个空格，就会把这一行发给模型",
 	SlashAlone:     "%s 后面不能有别的内容；什么都没有做。开头加一个空格，就会把这一行发给模型",
@@ -536,9 +540,9 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 	DeniedAlone: "无人可问；如要允许：%s",
 	LimitNames:  [5]string{"请求次数", "词元", "费用", "时间", "重复"},
 	LimitHit:    "达到限额：%s，已用 %s，上限 %s",
-	ChildCalls:  plural{"%d 个调用", "%d 个调用"},
+	ChildCalls:  plural{"%d 次调用", "%d 次调用"},
 	ChildBegins: "子任务 %s：%s",
-	ChildDone:   "子任务 %s 完成",
+	ChildDone:   "子任务 %s 已完成",
 	ChildFailed: "子任务 %s 失败：%s",
 	CostLine:    "输入 %s 词元，输出 %s 词元 · %s",
 	CostCached:  "输入 %s 词元（其中缓存 %s），输出 %s 词元 · %s",
