@@ -34,7 +34,7 @@ func TestAPersonSeesTheAgentsAtWorkAndAfterwards(t *testing.T) {
 	c.sees("it says 3")
 	c.types("/agents\r")
 	c.sees("agents that are defined", "has no tools at all", "idle.md: it has no description", "odd.md: these tools are not known here: LS",
-		"agents of this conversation", "1 turn  $0.00", "how many are there?")
+		"agents of this conversation", "how many are there?")
 	c.types("\x04")
 	c.ends()
 }
