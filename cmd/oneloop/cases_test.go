@@ -473,3 +473,16 @@ func (p *product) smallPrompt(n, most int) {
 		p.t.Logf("%d bytes", size)
 	}
 }
+
+// settings puts the user's settings in place.
+func (p *product) settings(text string) (path string) {
+	p.t.Helper()
+	path = filepath.Join(p.home(), ".config", "oneloop", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return path
+}

@@ -147,19 +147,6 @@ func TestARuleAsksAlsoWhereCommandsAreConfined(t *testing.T) {
 	c.ends()
 }
 
-// settings puts the user's settings in place.
-func (p *product) settings(text string) (path string) {
-	p.t.Helper()
-	path = filepath.Join(p.home(), ".config", "oneloop", "settings.json")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
-	return path
-}
-
 func TestPermissionsAndSandboxShowWhatIsInForce(t *testing.T) {
 	p := newProduct(t)
 	path := p.settings(`{"permissions":{"defaultMode":"acceptEdits","deny":["Bash(curl:*)"],"allow":["Bash(curl x)","Write(a)"]}}`)
