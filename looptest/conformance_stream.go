@@ -232,39 +232,44 @@ func interrupted(t *testing.T, b bench) {
 		cases = append(cases, []script.Block{script.Text("I will look"), script.Open(script.ToolPieces("t1", "Bash", `{"command":"zzmark`))})
 	}
 	for _, blocks := range cases {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		defer cancel(nil)
-		reply := script.Say(blocks...)
-		reply.Stop = "end_turn"
-		_, m := b.serve(t, script.Reply{React: func(req script.Request) script.Reply {
-			frames, _ := b.speaks().Stream(reply, &req)
-			at := slices.IndexFunc(frames, func(f []byte) bool { return bytes.Contains(f, []byte("zzmark")) })
-			reply.Pauses = []script.Pause{{After: at + 1, For: script.Forever}}
-			return reply
-		}})
-		timer := time.AfterFunc(30*time.Second, func() { cancel(errors.New("the deltas never came")) })
-		defer timer.Stop()
-		msg, err := m.Generate(ctx, asking(), func(e oneloop.Event) {
-			switch e := e.(type) {
-			case oneloop.InputDelta:
-				if strings.Contains(e.JSON, "zzmark") {
-					cancel(oneloop.ErrInterrupted)
-				}
-			case oneloop.TextDelta:
-				if strings.Contains(e.Text, "zzmark") {
-					cancel(oneloop.ErrInterrupted)
-				}
+		interruptedIn(t, b, blocks)
+	}
+}
+
+// interruptedIn cancels a reply of blocks as soon as its last piece has come.
+func interruptedIn(t *testing.T, b bench, blocks []script.Block) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	reply := script.Say(blocks...)
+	reply.Stop = "end_turn"
+	_, m := b.serve(t, script.Reply{React: func(req script.Request) script.Reply {
+		frames, _ := b.speaks().Stream(reply, &req)
+		at := slices.IndexFunc(frames, func(f []byte) bool { return bytes.Contains(f, []byte("zzmark")) })
+		reply.Pauses = []script.Pause{{After: at + 1, For: script.Forever}}
+		return reply
+	}})
+	timer := time.AfterFunc(30*time.Second, func() { cancel(errors.New("the deltas never came")) })
+	defer timer.Stop()
+	msg, err := m.Generate(ctx, asking(), func(e oneloop.Event) {
+		switch e := e.(type) {
+		case oneloop.InputDelta:
+			if strings.Contains(e.JSON, "zzmark") {
+				cancel(oneloop.ErrInterrupted)
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
+		case oneloop.TextDelta:
+			if strings.Contains(e.Text, "zzmark") {
+				cancel(oneloop.ErrInterrupted)
+			}
 		}
-		if context.Cause(ctx) != oneloop.ErrInterrupted {
-			t.Fatal(context.Cause(ctx))
-		}
-		if msg.Stop != oneloop.StopInterrupted || !strings.HasPrefix(msg.Text(), "I will look") || len(msg.ToolUses()) != 0 {
-			t.Errorf("stop %q, text %q, %d calls", msg.Stop, msg.Text(), len(msg.ToolUses()))
-		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if context.Cause(ctx) != oneloop.ErrInterrupted {
+		t.Fatal(context.Cause(ctx))
+	}
+	if msg.Stop != oneloop.StopInterrupted || !strings.HasPrefix(msg.Text(), "I will look") || len(msg.ToolUses()) != 0 {
+		t.Errorf("stop %q, text %q, %d calls", msg.Stop, msg.Text(), len(msg.ToolUses()))
 	}
 }
 
