@@ -50,6 +50,7 @@ type program struct {
 	instructed bool // it was said what of the instructions is left out
 
 	definitions definitions
+	clouds      clouds
 	form        *tool.Answer // the form the answer is to have; nil: any
 }
 
@@ -114,6 +115,7 @@ func (p *program) end(work func(context.Context) error, also ...os.Signal) (code
 		ready() // what prints at once may find that nobody reads it
 	}
 	err := work(ctx)
+	p.clouds.leave()
 	var sig *tui.SignalError
 	if errors.As(context.Cause(ctx), &sig) {
 		stop()

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	workspace.Helper()
-	testscript.Main(cleanup{m}, map[string]func(){"oneloop": main, "oneloop-panics": panics})
+	testscript.Main(cleanup{m}, map[string]func(){"oneloop": main, "oneloop-panics": panics, "oneloop-cloud": cloudOfTheTests})
 }
 
 // panics is a conversation with a bug in it.
@@ -249,6 +249,7 @@ func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
 	h := ts.Value(serverKey{}).(*holder)
 	h.server, h.all = server, append(h.all, server)
 	ts.Setenv(variable, server.URL())
+	ts.Setenv("SERVER", server.URL())
 }
 
 // otherWire is an API by name: gemini, responses, ollama, or a dialect of Chat

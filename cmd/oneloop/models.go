@@ -114,7 +114,9 @@ func (p *program) list(ctx context.Context, a config.Access, whole bool) listed 
 		l.BaseURL = ollama.Address(a.BaseURL)
 	}
 	var served []serving
-	if l.Configured {
+	if a.Through != "" {
+		l.Error = fmt.Sprintf(p.words.ModelsThrough, a.Through)
+	} else if l.Configured {
 		ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("no answer within %v", listTime))
 		defer cancel()
 		var err error
@@ -387,7 +389,7 @@ func (c *conversation) chooseModel(ctx context.Context, name string) {
 		m := describe(c.agent.model, true, true)
 		lines := []string{fmt.Sprintf(w.ModelIs, c.agent.model.ID, c.span(m.Context, m.MaxOutput), c.priceText(m.Price), c.abilities(m, true))}
 		for _, a := range c.settings.Reachable() {
-			if a.Configured() && (!a.Local || a.Custom) {
+			if a.Configured() && a.Through == "" && (!a.Local || a.Custom) {
 				lines = append(lines, "  "+a.Name+"/"+cmp.Or(a.Default, "NAME"))
 			}
 		}

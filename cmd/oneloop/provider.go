@@ -83,6 +83,11 @@ func (p *program) speak(name string, client *http.Client) (oneloop.Model, error)
 	if !a.Configured() {
 		return nil, p.unkeyed(a)
 	}
+	if a.Through != "" {
+		if client, err = p.cloud(a, client); err != nil {
+			return nil, err
+		}
+	}
 	switch a.API {
 	case catalog.Anthropic:
 		c := anthropic.Config{

@@ -45,7 +45,7 @@ type Access struct {
 // Configured reports whether there is all that is needed to ask a. A server on
 // this machine needs nothing, and may not be there.
 func (a Access) Configured() bool {
-	return a.Key.Set() || a.Token.Set() || a.Local || a.free || len(a.command) > 0
+	return a.Key.Set() || a.Token.Set() || a.Local || a.Through != "" || a.free || len(a.command) > 0
 }
 
 // Credential is a's key. A command that prints it is run once, and for at most

@@ -90,6 +90,7 @@ type Text struct {
 	ModelsUsage     string
 	ModelsReached   string
 	ModelsNoKey     string // variables
+	ModelsThrough   string // program
 	ModelsNot       string // error
 	ModelsMore      string // number, provider
 	ModelsMissing   string

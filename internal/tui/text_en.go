@@ -166,6 +166,7 @@ Exit code
 	ModelsUsage:     "models [--json] [PROVIDER]: what is set up and answers; with PROVIDER all of its models",
 	ModelsReached:   "answers",
 	ModelsNoKey:     "no key: set %s",
+	ModelsThrough:   "asked through the program %s, which has no list of models",
 	ModelsNot:       "does not answer: %s",
 	ModelsMore:      "and %d more: oneloop models %s",
 	ModelsMissing:   "not set up (the variable of the key):",

@@ -160,6 +160,7 @@ var chinese = Text{
 	ModelsUsage:     "models [--json] [提供方]：列出已配置且有应答的模型；给出提供方则列出它的全部模型",
 	ModelsReached:   "有应答",
 	ModelsNoKey:     "没有密钥：请设置 %s",
+	ModelsThrough:   "通过程序 %s 访问，它没有模型列表",
 	ModelsNot:       "没有应答：%s",
 	ModelsMore:      "另有 %d 个：oneloop models %s",
 	ModelsMissing:   "未配置（括号里是密钥的变量）：",

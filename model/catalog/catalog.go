@@ -150,6 +150,13 @@ func FindIn(provider, id string) (Model, bool) {
 			return m, true
 		}
 		return unknown(provider, id), false
+	case "bedrock", "vertex":
+		m, ok := claude(id)
+		if !ok {
+			return unknown(provider, id), false
+		}
+		m.ID, m.Provider = id, provider
+		return m, true
 	case "openai-chat", "openai-responses":
 		provider = "openai"
 	case "openrouter":

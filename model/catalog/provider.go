@@ -17,6 +17,9 @@ type Provider struct {
 	Keys []Key
 	// Local is a server on the user's machine, which needs no key.
 	Local bool
+	// Through is the program beside this one by which it is asked, and which
+	// finds the credentials.
+	Through string
 
 	Default string // the model when only the provider is known; empty: there is none
 	Note    string // one line for people
@@ -73,6 +76,8 @@ var providers = [...]Provider{
 		Keys: []Key{{Variable: "GROQ_API_KEY"}}},
 	{Name: "openrouter", API: Chat, Dialect: "openrouter", BaseURL: "https://openrouter.ai/api/v1", Address: "OPENROUTER_BASE_URL",
 		Keys: []Key{{Variable: "OPENROUTER_API_KEY"}}, Note: "models of many vendors, named vendor/model"},
+	{Name: "bedrock", API: Anthropic, BaseURL: "http://oneloop-cloud", Through: "oneloop-cloud", Note: "Anthropic's models on Amazon Bedrock"},
+	{Name: "vertex", API: Anthropic, BaseURL: "http://oneloop-cloud", Through: "oneloop-cloud", Note: "Anthropic's models on Google Vertex AI"},
 	{Name: "ollama", API: Ollama, BaseURL: "http://127.0.0.1:11434", Address: "OLLAMA_HOST", Local: true,
 		Keys: []Key{{Variable: "OLLAMA_API_KEY"}}},
 	{Name: "vllm", API: Chat, Dialect: "vllm", BaseURL: "http://127.0.0.1:8000/v1", Address: "VLLM_BASE_URL", Local: true,
