@@ -111,7 +111,7 @@ func (p *program) end(work func(context.Context) error, also ...os.Signal) (code
 	}()
 	ctx, ready, stop := tui.Signals(context.Background(), workspace.Hurry, func() { workspace.EndAll(); p.last.do() }, also...)
 	p.ready = ready
-	if p.opts.command != "" {
+	if p.opts != nil && p.opts.command != "" {
 		ready() // what prints at once may find that nobody reads it
 	}
 	err := work(ctx)
