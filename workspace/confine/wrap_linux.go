@@ -206,6 +206,9 @@ func (b *wrapped) start(path string, files []*os.File) error {
 		defer runtime.UnlockOSThread()
 		var err error
 		b.process, err = os.StartProcess(path, argv, attr)
+		if err == nil {
+			endAllSooner(b.process.Pid) // /proc is read-only inside
+		}
 		started <- err
 		if err != nil {
 			return
@@ -229,7 +232,7 @@ func (b *wrapped) greet(control *os.File, c *Command) error {
 		b.leave(stuck)
 		return fmt.Errorf("start bwrap: %w", byWords(lastWords(b.words, err)))
 	}
-	endAllSooner(b.process.Pid) // whose processes are there by now; /proc is read-only inside
+	endAllSooner(b.process.Pid) // of which one may have been made meanwhile; root alone can still reach it
 	if len(fds) == 1 {
 		c.Listener = os.NewFile(uintptr(fds[0]), "listener")
 	}
