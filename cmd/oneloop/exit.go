@@ -119,9 +119,18 @@ func (p *program) hint(err error) string {
 		return p.words.HintTruncated
 	}
 	if api, ok := errors.AsType[*oneloop.APIError](err); ok {
-		return p.apiHint(api)
+		return p.named(p.apiHint(api))
 	}
 	return ""
+}
+
+// named is a hint with the variables of the provider that is asked.
+func (p *program) named(hint string) string {
+	a, _ := p.settings.Access(p.settings.Model.Provider)
+	if a.Name == "" || a.Name == "anthropic" || a.Name != p.settings.Model.Provider || len(a.Keys) == 0 || a.Address == "" {
+		return hint
+	}
+	return strings.NewReplacer("ANTHROPIC_API_KEY", a.Keys[0].Variable, "ANTHROPIC_BASE_URL", a.Address).Replace(hint)
 }
 
 func (p *program) apiHint(e *oneloop.APIError) string {

@@ -111,3 +111,48 @@ func TestWhenTheModelStaysOverloadedAnotherGoesOnWithTheTurn(t *testing.T) {
 		t.Errorf("a fallback without a key: %d: %s", o.code, o.stderr)
 	}
 }
+
+func TestCaseProv03EveryProviderIsFoundByAnyShapeOfItsAddress(t *testing.T) {
+	for _, c := range []struct {
+		model, key, address string
+		wire                *script.Wire
+		shapes              []string
+	}{
+		{"openai/gpt-6.1-sol", "OPENAI_API_KEY", "OPENAI_BASE_URL", wires.Chat(wires.OpenAI), []string{"", "/", "/v1", "/v1/"}},
+		{"openai-responses/gpt-6.1-sol", "OPENAI_API_KEY", "OPENAI_BASE_URL", wires.Responses(), []string{"", "/v1/"}},
+		{"kimi/kimi-k3", "MOONSHOT_API_KEY", "MOONSHOT_BASE_URL", wires.Chat(wires.Kimi), []string{"/v1"}},
+		{"gemini/gemini-2.5-flash", "GEMINI_API_KEY", "GEMINI_BASE_URL", wires.Gemini(), []string{"", "/", "/v1beta", "/v1beta/"}},
+		{"ollama/qwen3:8b", "OLLAMA_API_KEY", "OLLAMA_HOST", wires.Ollama(wires.OllamaServer{}), []string{"", "/"}},
+	} {
+		p := newProduct(t)
+		other := p.second(c.wire, script.Reply{Blocks: []script.Block{script.Text("found")}, Repeat: true})
+		for _, shape := range c.shapes {
+			p.env = append(p.env, c.key+"= key-of-it\n", c.address+"="+other.URL()+shape)
+			if o := p.run("--model", c.model, "hello"); o.code != exitDone || !strings.Contains(o.stdout, "found") {
+				t.Errorf("%s at %q: %d %s", c.model, shape, o.code, o.stderr)
+			}
+		}
+		for _, r := range other.Requests() {
+			n := 0
+			for _, h := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"} {
+				if v := r.Header.Get(h); v != "" {
+					if n++; strings.TrimPrefix(v, "Bearer ") != "key-of-it" {
+						t.Errorf("%s: %s is %q", c.model, h, v)
+					}
+				}
+			}
+			if n != 1 {
+				t.Errorf("%s: %d credentials in %v", c.model, n, r.Header)
+			}
+		}
+	}
+}
+
+func TestARefusedKeyIsNamedByItsVariable(t *testing.T) {
+	p := newProduct(t)
+	other := p.second(wires.Chat(wires.DeepSeek), script.Fail(401, "authentication_error", "no"))
+	p.env = append(p.env, "DEEPSEEK_API_KEY=key-of-it", "DEEPSEEK_BASE_URL="+other.URL())
+	if o := p.run("--model", "deepseek/deepseek-v4-pro", "hello"); !strings.Contains(o.stderr, "DEEPSEEK_API_KEY") || strings.Contains(o.stderr, "ANTHROPIC") {
+		t.Errorf("%d: %s", o.code, o.stderr)
+	}
+}
