@@ -243,6 +243,7 @@ func TestConnectionsWaitForOneQuestionAndQuestionsForOneAnother(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		synctest.Wait()
 		end() // the third is open when the command ends
 		for range 3 {
 			if err := <-got; err == nil {
