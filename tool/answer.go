@@ -80,11 +80,7 @@ func AnswerOf[T any]() (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%v as an answer: %w", t, err)
 	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, fmt.Errorf("%v as an answer: %w", t, err)
-	}
-	return (&Answer{check: s.check}).of(text, s.kind == "object" && !s.null, nil), nil
+	return (&Answer{check: s.check}).of(s.append(nil), s.kind == "object" && !s.null, nil), nil
 }
 
 // of sets the schema of the tool's input, which is an object for every API. What

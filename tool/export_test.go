@@ -14,8 +14,7 @@ func Infer(t reflect.Type) (text []byte, check func(json.RawMessage) error, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err = json.Marshal(s)
-	return text, s.check, err
+	return s.append(nil), s.check, nil
 }
 
 // Decode reads input.

@@ -91,14 +91,10 @@ func schemaOf[In any](name string) json.RawMessage {
 	if err == nil && (s.kind != "object" || t.Kind() != reflect.Struct) {
 		err = errors.New("it is read from no JSON object with fields; make it a struct")
 	}
-	var b []byte
-	if err == nil {
-		b, err = json.Marshal(s)
-	}
 	if err != nil {
 		panic(fmt.Sprintf("tool %q: input type %v: %v", name, t, err))
 	}
-	return b
+	return s.append(nil)
 }
 
 // result makes content of what a function returned.

@@ -23,7 +23,7 @@ type placeInput struct {
 
 func TestTheSchemaIsThatOfTheInput(t *testing.T) {
 	w := tool.New("weather", "The weather.", func(_ context.Context, in placeInput) (string, error) { return in.City, nil })
-	const want = `{"type":"object","properties":{"city":{"type":"string","description":"name of the city, e.g. 北京 \u003cx\u003e"},"days":{"type":"integer","minimum":-2147483648,"maximum":2147483647},"tags":{"type":["null","array"],"items":{"type":"string"}}},"required":["city"],"additionalProperties":false}`
+	const want = `{"type":"object","properties":{"city":{"type":"string","description":"name of the city, e.g. 北京 <x>"},"days":{"type":"integer","minimum":-2147483648,"maximum":2147483647},"tags":{"type":["null","array"],"items":{"type":"string"}}},"required":["city"],"additionalProperties":false}`
 	if got := string(w.Schema); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -9,8 +9,11 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"oneloop/internal/rawjson"
 )
 
 // schema is the JSON that a Go type is read from: what a model is told of it,
@@ -198,73 +201,97 @@ func fieldOf(sf reflect.StructField, depth int) (field, error) {
 	return f, nil
 }
 
-// MarshalJSON writes the schema as JSON Schema has it.
-func (s *schema) MarshalJSON() ([]byte, error) {
-	out := struct {
-		Type        any      `json:"type,omitempty"`
-		Properties  *fields  `json:"properties,omitempty"`
-		Items       *schema  `json:"items,omitempty"`
-		Description string   `json:"description,omitempty"`
-		Minimum     *int64   `json:"minimum,omitempty"`
-		Maximum     *uint64  `json:"maximum,omitempty"`
-		MinItems    *int     `json:"minItems,omitempty"`
-		MaxItems    *int     `json:"maxItems,omitempty"`
-		Required    []string `json:"required,omitempty"`
-		Additional  any      `json:"additionalProperties,omitempty"`
-	}{Description: s.doc}
-	switch {
-	case s.kind != "" && s.null:
-		out.Type = []string{"null", s.kind}
-	case s.kind != "":
-		out.Type = s.kind
+// append writes the schema as JSON Schema has it. It is no MarshalJSON, for
+// encoding/json takes longer to learn a type than a program has to start.
+func (s *schema) append(b []byte) []byte {
+	b = append(b, '{')
+	key := func(name string) {
+		if b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), name...), '"', ':')
+	}
+	text := func(name, value string) {
+		key(name)
+		b = rawjson.AppendString(b, value)
 	}
 	switch {
-	case s.kind == "array":
-		out.Items = s.items
-		if s.typ.Kind() == reflect.Array {
-			out.MinItems, out.MaxItems = new(s.typ.Len()), new(s.typ.Len())
-		}
-	case s.kind == "object" && s.items != nil:
-		out.Additional = s.items
-	case s.kind == "object":
-		out.Properties, out.Additional = &s.fields, false // some APIs refuse an object without properties
+	case s.kind != "" && s.null:
+		key("type")
+		b = append(append(append(b, `["null","`...), s.kind...), `"]`...)
+	case s.kind != "":
+		text("type", s.kind)
+	}
+	object := s.kind == "object"
+	if object && s.items == nil { // some APIs refuse an object without properties
+		key("properties")
+		b = s.fields.append(b)
+	}
+	if s.kind == "array" {
+		key("items")
+		b = s.items.append(b)
+	}
+	if s.doc != "" {
+		text("description", s.doc)
+	}
+	switch {
+	case s.kind == "array" && s.typ.Kind() == reflect.Array:
+		key("minItems")
+		b = strconv.AppendInt(b, int64(s.typ.Len()), 10)
+		key("maxItems")
+		b = strconv.AppendInt(b, int64(s.typ.Len()), 10)
 	case s.kind == "integer" && integer(s.typ):
 		// Nobody needs to be told of 64 bits.
 		low, high := limits(s.typ)
 		narrow := s.typ.Bits() < 64 && s.typ.Kind() != reflect.Int && s.typ.Kind() != reflect.Uint && s.typ.Kind() != reflect.Uintptr
 		if low == 0 || narrow {
-			out.Minimum = &low
+			key("minimum")
+			b = strconv.AppendInt(b, low, 10)
 		}
 		if narrow {
-			out.Maximum = &high
+			key("maximum")
+			b = strconv.AppendUint(b, high, 10)
 		}
 	}
+	required := false
 	for _, f := range s.fields {
-		if !f.optional {
-			out.Required = append(out.Required, f.name)
+		switch {
+		case f.optional:
+			continue
+		case required:
+			b = append(b, ',')
+		default:
+			required = true
+			key("required")
+			b = append(b, '[')
 		}
+		b = rawjson.AppendString(b, f.name)
 	}
-	return json.Marshal(out)
+	if required {
+		b = append(b, ']')
+	}
+	switch {
+	case object && s.items != nil:
+		key("additionalProperties")
+		b = s.items.append(b)
+	case object:
+		key("additionalProperties")
+		b = append(b, "false"...)
+	}
+	return append(b, '}')
 }
 
-// MarshalJSON writes an object that keeps the order.
-func (fs fields) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
+// append writes an object that keeps the order.
+func (fs fields) append(b []byte) []byte {
+	b = append(b, '{')
 	for i, f := range fs {
-		name, err := json.Marshal(f.name)
-		if err != nil {
-			return nil, err
-		}
-		value, err := json.Marshal(f.schema)
-		if err != nil {
-			return nil, err
-		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, name...), ':'), value...)
+		b = append(rawjson.AppendString(b, f.name), ':')
+		b = f.schema.append(b)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 // limits are those of a type of integers.

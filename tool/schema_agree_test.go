@@ -32,6 +32,8 @@ func TestAnotherInferenceOfSchemasAgrees(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
+		// encoding/json writes what is safe inside HTML.
+		want = bytes.ReplaceAll(bytes.ReplaceAll(want, []byte(`\u003c`), []byte("<")), []byte(`\u003e`), []byte(">"))
 		// Some APIs want an object where JSON Schema has true, and properties
 		// also where there are none.
 		want = bytes.ReplaceAll(want, []byte(":true"), []byte(":{}"))

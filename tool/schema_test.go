@@ -95,7 +95,7 @@ func TestEveryTypeHasTheSchemaOfTheJSONItReads(t *testing.T) {
 			B int `json:"-,"`
 			C int `json:"c&d,omitzero" jsonschema:"a = b"`
 			d int
-		}{d: 1}, `{"type":"object","properties":{"-":{"type":"integer"},"c\u0026d":{"type":"integer","description":"a = b"}},"required":["-"],"additionalProperties":false}`,
+		}{d: 1}, `{"type":"object","properties":{"-":{"type":"integer"},"c&d":{"type":"integer","description":"a = b"}},"required":["-"],"additionalProperties":false}`,
 			[]string{`{"-":1}`, `{"-":1,"c&d":2}`}, []string{`{"A":1,"-":1}`, `{"-":1,"d":1}`}},
 		{struct {
 			Tagged `json:"t"`
