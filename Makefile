@@ -20,8 +20,8 @@ help:
 # HTTP/1.1. Functions begin at each 16th byte, not each 32nd.
 # Functions are inlined only where every piece of a reply goes through; elsewhere
 # no turn is slower without, and file and memory are a twentieth less.
-SMALL = oneloop/cmd/... oneloop/looptest/... oneloop/policy/... oneloop/prompt oneloop/session oneloop/team oneloop/tool oneloop/trace \
-	oneloop/workspace/... oneloop/internal/config oneloop/internal/guard oneloop/internal/text oneloop/internal/tui oneloop/internal/webpage \
+SMALL = oneloop/budget oneloop/cmd/... oneloop/looptest/... oneloop/model/catalog oneloop/model/gemini oneloop/model/ollama oneloop/policy/... oneloop/prompt oneloop/session oneloop/team oneloop/tool oneloop/trace \
+	oneloop/workspace/... oneloop/internal/config oneloop/internal/guard oneloop/internal/schema oneloop/internal/text oneloop/internal/tui oneloop/internal/webpage \
 	mvdan.cc/sh/... crypto/... encoding/asn1 fmt image/... math/big net regexp/...
 SHIPPED = -trimpath -tags nethttpomithttp2 -ldflags '-s -w -funcalign=16' $(SMALL:%=-gcflags=%=-l)
 BIN ?= bin/oneloop

@@ -305,7 +305,7 @@ func (h *head) render(req *oneloop.Request, mark string) error {
 }
 
 func (h *head) build(mark string) error {
-	var tools, system [][]byte
+	var tools, system []rawjson.Value
 	for _, t := range h.tools {
 		j, err := toolJSON(t)
 		if err != nil {
@@ -318,13 +318,14 @@ func (h *head) build(mark string) error {
 			continue
 		}
 		j, err := oneloop.AppendBlock(nil, b)
-		if err == nil && !rawjson.Parse(j).IsObject() {
+		v := rawjson.Parse(j)
+		if err == nil && !v.IsObject() {
 			err = fmt.Errorf("its raw JSON is no object")
 		}
 		if err != nil {
 			return fmt.Errorf("anthropic: encode block %d of the system prompt: %w", i, err)
 		}
-		system = append(system, j)
+		system = append(system, v)
 	}
 	h.json = h.list(h.json[:0:0], "tools", tools, mark)
 	h.json = h.list(h.json, "system", system, mark)
@@ -334,7 +335,7 @@ func (h *head) build(mark string) error {
 
 // list appends a field of the request with the mark in its last item; nothing
 // when the list is empty.
-func (h *head) list(dst []byte, name string, items [][]byte, mark string) []byte {
+func (h *head) list(dst []byte, name string, items []rawjson.Value, mark string) []byte {
 	if len(items) == 0 {
 		return dst
 	}
@@ -343,7 +344,6 @@ func (h *head) list(dst []byte, name string, items [][]byte, mark string) []byte
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		item = rawjson.Parse(item)
 		h.own = h.own || hasMark(item)
 		dst = append(dst, item...)
 	}
@@ -353,12 +353,13 @@ func (h *head) list(dst []byte, name string, items [][]byte, mark string) []byte
 	return append(dst, ']')
 }
 
-func toolJSON(t oneloop.ToolDef) ([]byte, error) {
+func toolJSON(t oneloop.ToolDef) (rawjson.Value, error) {
 	if t.Raw != nil {
-		if !rawjson.Parse(t.Raw).IsObject() {
+		raw := rawjson.Parse(t.Raw)
+		if !raw.IsObject() {
 			return nil, fmt.Errorf("anthropic: the raw definition of a tool is no JSON object: %s", wire.Printable(t.Raw, 100))
 		}
-		return t.Raw, nil
+		return raw, nil
 	}
 	schema := t.Schema
 	if schema == nil {
