@@ -24,7 +24,7 @@ const module = "oneloop"
 var (
 	byWire      = []string{".", "model/catalog", "internal/rawjson", "internal/sse", "internal/wire", "internal/unseen"}
 	byWorkspace = []string{"workspace", "workspace/confine", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/system", "internal/unseen"}
-	byTool      = append([]string{".", "tool", "policy/shell", "internal/schema", "internal/text", "internal/webpage"}, byWorkspace...)
+	byTool      = append([]string{".", "tool", "policy/shell", "internal/rawjson", "internal/schema", "internal/text", "internal/webpage"}, byWorkspace...)
 )
 
 // mayImport says which packages of ours a package may reach, directly or
@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"policy":            append([]string{".", "policy/shell"}, byWorkspace...),
 	"prompt":            append([]string{"internal/mask"}, byTool...),
 	"session":           append([]string{".", "internal/rawjson"}, byWorkspace...),
-	"team":              append([]string{"session", "internal/rawjson", "budget", "model/catalog"}, byTool...),
+	"team":              append([]string{"session", "budget", "model/catalog"}, byTool...),
 	"trace":             append([]string{".", "session", "internal/rawjson", "budget", "model/catalog", "internal/mask"}, byWorkspace...),
 	"internal/gitsafe":  {},
 	"internal/guard":    {"internal/unseen"},
