@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"oneloop/internal/disk"
 	"oneloop/internal/unseen"
 )
 
@@ -200,7 +201,7 @@ func (m *Memory) Delete(ctx context.Context, name string, seen Note) error {
 		if err := os.Remove(m.path(name)); err != nil {
 			return fmt.Errorf("delete the note %s: %w", name, withoutPath(err))
 		}
-		return syncDir(m.Dir)
+		return disk.SyncDir(m.Dir)
 	})
 }
 
@@ -255,7 +256,7 @@ func (m *Memory) replace(n Note) error {
 		os.Remove(f.Name())
 		return fmt.Errorf("keep the note: %w", withoutPath(err))
 	}
-	return syncDir(m.Dir)
+	return disk.SyncDir(m.Dir)
 }
 
 // lock keeps others from changing anything until the function is called.
@@ -269,11 +270,11 @@ func (m *Memory) lock(ctx context.Context) (func() error, error) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := lockFile(f)
+		err := disk.TryLock(f)
 		if err == nil {
 			return f.Close, nil
 		}
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, disk.ErrHeld) {
 			return nil, errors.Join(err, f.Close())
 		}
 		select {
@@ -285,8 +286,6 @@ func (m *Memory) lock(ctx context.Context) (func() error, error) {
 		}
 	}
 }
-
-var errLocked = errors.New("another process holds it")
 
 // String is the file of a note.
 func (n Note) String() string {

@@ -9,18 +9,18 @@ import (
 // part of it is written that keep says: how many bytes of so many.
 func KillIn(n int, keep func(length int) int, kill func()) {
 	open := openDisk
-	openDisk = func(path string, flag int) (disk, error) {
+	openDisk = func(path string, flag int) (logFile, error) {
 		d, err := open(path, flag)
 		if err != nil {
 			return nil, err
 		}
-		return &deadly{disk: d, left: &n, keep: keep, kill: kill}, nil
+		return &deadly{logFile: d, left: &n, keep: keep, kill: kill}, nil
 	}
 }
 
 // deadly is a disk that ends the process.
 type deadly struct {
-	disk
+	logFile
 	left *int
 	keep func(length int) int
 	kill func()
@@ -28,9 +28,9 @@ type deadly struct {
 
 func (d *deadly) WriteAt(p []byte, at int64) (int, error) {
 	if *d.left--; *d.left != 0 {
-		return d.disk.WriteAt(p, at)
+		return d.logFile.WriteAt(p, at)
 	}
-	if _, err := d.disk.WriteAt(p[:d.keep(len(p))], at); err != nil {
+	if _, err := d.logFile.WriteAt(p[:d.keep(len(p))], at); err != nil {
 		return 0, err
 	}
 	d.kill()
@@ -40,7 +40,7 @@ func (d *deadly) WriteAt(p []byte, at int64) (int, error) {
 // FillDisk has every write to a log fail until free is called.
 func FillDisk() (free func()) {
 	open := openDisk
-	openDisk = func(path string, flag int) (disk, error) {
+	openDisk = func(path string, flag int) (logFile, error) {
 		d, err := open(path, flag)
 		if err != nil {
 			return nil, err
@@ -51,6 +51,6 @@ func FillDisk() (free func()) {
 }
 
 // full is a disk that nothing more goes onto.
-type full struct{ disk }
+type full struct{ logFile }
 
 func (*full) WriteAt([]byte, int64) (int, error) { return 0, errors.New("no space left") }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"oneloop/internal/disk"
 )
 
 // ErrInUse says that another process has the session open.
@@ -20,7 +22,7 @@ var ErrInUse = errors.New("another oneloop works on this session")
 // line: what was told to the caller as kept is in memory until then.
 type file struct {
 	path  string
-	f     disk
+	f     logFile
 	size  int64  // bytes of whole lines
 	wait  []byte // lines that are not written yet
 	whole []byte // the memory in which lines are put together
@@ -30,8 +32,8 @@ type file struct {
 	making chan error // set while the file is made
 }
 
-// disk is what a log needs of an [os.File].
-type disk interface {
+// logFile is what a log needs of an [os.File].
+type logFile interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
@@ -43,7 +45,7 @@ type disk interface {
 
 // openDisk opens the file of a log. Tests have it give one that ends the
 // process in the middle of a write.
-var openDisk = func(path string, flag int) (disk, error) { return os.OpenFile(path, flag, 0o600) }
+var openDisk = func(path string, flag int) (logFile, error) { return os.OpenFile(path, flag, 0o600) }
 
 // atOnce is up to how many bytes a line is put together to be written at once.
 const atOnce = 64 << 10
@@ -136,7 +138,7 @@ func (f *file) create() error {
 	if err != nil {
 		return fmt.Errorf("make the session log: %w", err)
 	}
-	if err := lock(made); err != nil {
+	if err := disk.TryLock(made); err != nil {
 		made.Close()
 		os.Remove(f.path) // the next try makes it again
 		return fmt.Errorf("lock the session log: %w", err)
@@ -153,11 +155,11 @@ func (f *file) sync() error {
 	if !f.dirty || f.f == nil {
 		return nil
 	}
-	if err := datasync(f.f); err != nil {
+	if err := disk.Sync(f.f); err != nil {
 		return fmt.Errorf("sync the session log: %w", err)
 	}
 	if f.fresh {
-		if err := syncDir(filepath.Dir(f.path)); err != nil {
+		if err := disk.SyncDir(filepath.Dir(f.path)); err != nil {
 			return fmt.Errorf("sync the folder of the session log: %w", err)
 		}
 		f.fresh = false
@@ -189,8 +191,11 @@ func openFile(path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(opened); err != nil {
+	if err := disk.TryLock(opened); err != nil {
 		opened.Close()
+		if errors.Is(err, disk.ErrHeld) {
+			err = ErrInUse
+		}
 		return nil, err
 	}
 	return &file{path: path, f: opened}, nil

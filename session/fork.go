@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"oneloop"
+	"oneloop/internal/disk"
 )
 
 // Fork makes a session that begins as the one at path, up to its entry at (0:
@@ -160,7 +161,7 @@ func makeWhole(path string) error {
 	if err := os.Rename(tmp.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 // copyWhole writes a log that needs no parent: the entries of r, those of its
