@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/gitsafe":  {},
 	"internal/guard":    {"internal/unseen"},
 	"internal/ignore":   {},
+	"internal/journal":  {"internal/disk"},
 	"internal/mask":     {},
 	"internal/schema":   {},
 	"internal/sse":      {},
@@ -60,6 +61,7 @@ var mayImport = map[string][]string{
 	"internal/webpage":  {"internal/text", "internal/unseen"},
 	"internal/system":   {},
 	"internal/unseen":   {},
+	"internal/watch":    {},
 	"looptest/script":   {},
 	"looptest/wires":    {"looptest/script"},
 }
