@@ -79,6 +79,7 @@ var parts = []struct {
 	{"snapshots", (*bench).snapshots},
 	{"sessions", (*bench).sessions},
 	{"agents", (*bench).agents},
+	{"wires", (*bench).wires},
 }
 
 func names() (out []string) {
