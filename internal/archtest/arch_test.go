@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"prompt":            append([]string{"internal/disk", "internal/mask"}, byTool...),
 	"session":           append([]string{".", "internal/disk", "internal/rawjson"}, byWorkspace...),
 	"team":              append([]string{"session", "internal/disk", "budget", "model/catalog"}, byTool...),
+	"team/schedule":     append([]string{"internal/disk", "internal/journal", "internal/watch"}, byTool...),
 	"trace":             append([]string{".", "session", "internal/disk", "internal/rawjson", "budget", "model/catalog", "internal/mask"}, byWorkspace...),
 	"internal/disk":     {},
 	"internal/gitsafe":  {},
