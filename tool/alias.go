@@ -9,8 +9,10 @@ import (
 
 // Aliases are other names of the tools that models and lessons know:
 // read_file{path, limit}, write_file{path, content},
-// edit_file{path, old_text, new_text}, todo{items}, todo_write{todos} and
-// load_skill{name}. Fields may have the tools' own names too.
+// edit_file{path, old_text, new_text}, todo{items}, todo_write{todos},
+// load_skill{name}, background_run{command, timeout}, whose timeout is in
+// seconds, and check_background{task_id}. Fields may have the tools' own names
+// too.
 func Aliases() map[string]oneloop.Alias {
 	return map[string]oneloop.Alias{
 		"read_file":  {Tool: "Read", Input: renamed("path", "file_path")},
@@ -19,6 +21,9 @@ func Aliases() map[string]oneloop.Alias {
 		"todo":       {Tool: "TodoWrite", Input: todoAlias},
 		"todo_write": {Tool: "TodoWrite", Input: todoAlias},
 		"load_skill": {Tool: "Skill", Input: renamed("name", "skill")},
+
+		"background_run":   {Tool: "Bash", Input: backgroundAlias},
+		"check_background": {Tool: "TaskOutput", Input: renamed()},
 	}
 }
 
@@ -46,4 +51,24 @@ func renamed(names ...string) func(json.RawMessage) (json.RawMessage, error) {
 		}
 		return json.Marshal(fields)
 	}
+}
+
+// backgroundAlias is a command that is to run in the background.
+func backgroundAlias(input json.RawMessage) (json.RawMessage, error) {
+	if err := oneloop.CheckObject(input); err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return nil, err
+	}
+	if given, ok := fields["timeout"]; ok {
+		var seconds float64
+		if err := json.Unmarshal(given, &seconds); err != nil || seconds < 0 || seconds > 1e9 {
+			return nil, fmt.Errorf("its timeout is no number of seconds")
+		}
+		fields["timeout"] = fmt.Appendf(nil, "%.0f", seconds*1000)
+	}
+	fields["run_in_background"] = json.RawMessage("true")
+	return json.Marshal(fields)
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +65,7 @@ func NewJobs(o JobsOptions) *Jobs {
 type task struct {
 	id     string
 	title  string
+	begun  time.Time
 	output *journal
 	limit  time.Duration
 	cancel context.CancelCauseFunc
@@ -115,7 +118,7 @@ func (j *Jobs) leave() { j.running.Add(-1) }
 func (j *Jobs) start(t *task, p workspace.Process, release func()) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	t.id = fmt.Sprintf("bash_%d", len(j.list)+1)
+	t.id, t.begun = fmt.Sprintf("bash_%d", len(j.list)+1), time.Now()
 	j.list = append(j.list, t)
 	go func() { // End waits for it
 		t.how = t.await(p, release)
@@ -180,6 +183,37 @@ func (j *Jobs) Running() []string {
 	return names
 }
 
+// Job is a command in the background, as it is told of.
+type Job struct {
+	ID     string // "bash_1"
+	Title  string // the command in one short line
+	Begun  time.Time
+	Output string // the file of what it prints
+	How    string // it ended; empty: it runs
+}
+
+func (j Job) String() string {
+	state := j.How
+	if state == "" {
+		state = fmt.Sprintf("runs for %v now; its output so far is in %s", time.Since(j.Begun).Round(time.Second), j.Output)
+	}
+	return fmt.Sprintf("%s (%s): %s", j.ID, j.Title, state)
+}
+
+// List is all commands of the agent, in the order they were started.
+func (j *Jobs) List() []Job {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := make([]Job, len(j.list))
+	for i, t := range j.list {
+		list[i] = Job{ID: t.id, Title: t.title, Begun: t.begun, Output: t.output.file.Name()}
+		if t.over {
+			list[i].How = t.how
+		}
+	}
+	return list
+}
+
 // End ends all commands that run, waits until nothing of them is left, and
 // returns their names. What there is to say of them goes to Note. Tell is not called any more when it returns. More may
 // be started afterwards.
@@ -241,11 +275,7 @@ func (j *Jobs) stop(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Even
 	i := slices.IndexFunc(j.list, func(t *task) bool { return t.id == in.TaskID })
 	if i < 0 {
 		j.mu.Unlock()
-		now := "none runs"
-		if names := j.Running(); len(names) > 0 {
-			now = "there are " + strings.Join(names, ", ")
-		}
-		return oneloop.ErrorResult(fmt.Sprintf("there is no background command %q; %s.", in.TaskID, now)), nil
+		return j.unknown(in.TaskID), nil
 	}
 	t := j.list[i]
 	before := t.over
@@ -263,4 +293,84 @@ func (j *Jobs) stop(ctx context.Context, _ *oneloop.ToolUse, _ func(oneloop.Even
 		return oneloop.TextResult(fmt.Sprintf("%s had ended before: %s.", t.name(), t.how)), nil
 	}
 	return oneloop.TextResult(fmt.Sprintf("%s has ended: %s.", t.name(), t.how)), nil
+}
+
+// unknown is the result of a call for a command that there is not.
+func (j *Jobs) unknown(id string) *oneloop.ToolResult {
+	now := "none runs"
+	if names := j.Running(); len(names) > 0 {
+		now = "there are " + strings.Join(names, ", ")
+	}
+	return oneloop.ErrorResult(fmt.Sprintf("there is no background command %q; %s.", id, now))
+}
+
+type outputInput struct {
+	TaskID string `json:"task_id,omitempty"`
+}
+
+const outputSchema = `{"type":"object","properties":{"task_id":{"type":"string"}},"additionalProperties":false}`
+
+// latest is how many characters of the end of an output the tool of
+// [Jobs.Output] shows. Read shows all of it.
+const latest = 4000
+
+// Output is the tool that tells how commands in the background are doing: all of
+// them, or one with the end of what it printed.
+func (j *Jobs) Output() oneloop.Tool {
+	t := build("TaskOutput", "How background commands are doing: all, or one and the end of its output.", json.RawMessage(outputSchema), j.tell)
+	t.Effect = func(*oneloop.ToolUse) oneloop.Effect { return oneloop.ReadOnly }
+	t.Parallel = true
+	return t
+}
+
+func (j *Jobs) tell(_ context.Context, _ *oneloop.ToolUse, _ func(oneloop.Event), in outputInput) (*oneloop.ToolResult, error) {
+	list := j.List()
+	if in.TaskID == "" {
+		if len(list) == 0 {
+			return oneloop.TextResult("No command was started in the background."), nil
+		}
+		var lines []string
+		for _, one := range list {
+			lines = append(lines, one.String())
+		}
+		return oneloop.TextResult(strings.Join(lines, "\n")), nil
+	}
+	i := slices.IndexFunc(list, func(one Job) bool { return one.ID == in.TaskID })
+	if i < 0 {
+		return j.unknown(in.TaskID), nil
+	}
+	end, err := lastOf(list[i].Output)
+	if err != nil {
+		return nil, fmt.Errorf("%s. What it printed cannot be read: %w", list[i], err)
+	}
+	if strings.TrimSpace(end) == "" {
+		end = "It printed nothing so far."
+	}
+	return oneloop.TextResult(list[i].String() + "\n" + end), nil
+}
+
+// lastOf is the end of an output, as a terminal would show it.
+func lastOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return "", err
+	}
+	from := max(0, size-16*latest)
+	raw := make([]byte, size-from)
+	n, err := f.ReadAt(raw, from)
+	if err != nil && err != io.EOF {
+		return "", err
+	}
+	var seen filter
+	seen.write(raw[:n])
+	seen.end()
+	if from == 0 && seen.chars <= latest {
+		return string(seen.text), nil
+	}
+	return "[…]\n" + string(tail(seen.text, latest)), nil
 }

@@ -45,7 +45,7 @@ func newYard(t testing.TB, ws workspace.Workspace, spill string, o tool.JobsOpti
 		}
 	})
 	bash := tool.Bash(ws, tool.BashOptions{SpillDir: spill, Files: y.files, Jobs: y.jobs})
-	y.box.Tools = []oneloop.Tool{y.files.Watch(bash), y.files.Read(), y.files.Edit(), y.jobs.Stop()}
+	y.box.Tools = []oneloop.Tool{y.files.Watch(bash), y.files.Read(), y.files.Edit(), y.jobs.Stop(), y.jobs.Output()}
 	return y
 }
 
@@ -387,5 +387,67 @@ func TestAFaultOfTheWorkspaceEndsOnlyTheCommandItIsAbout(t *testing.T) {
 	}
 	if left := y.jobs.Running(); len(left) > 0 {
 		t.Errorf("%v counts as running", left)
+	}
+}
+
+// TestOutputIsToldWhileACommandRuns asks for it before, during and after.
+func TestOutputIsToldWhileACommandRuns(t *testing.T) {
+	y := localYard(t, tool.JobsOptions{})
+	y.box.Aliases = tool.Aliases()
+	if got := y.ask("TaskOutput", fields{}).Text(); got != "No command was started in the background." {
+		t.Errorf("before: %q", got)
+	}
+	fifo := filepath.Join(t.TempDir(), "go")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, file := y.background("printf 'one\\rtwo\\n\\033[31mred\\033[0m\\n'; echo ready > " + fifo + "; read x < " + fifo + "; seq 3000; exit 3")
+	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, so that nobody waits for the other
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ready := make([]byte, 6)
+	if _, err := f.Read(ready); err != nil {
+		t.Fatal(err)
+	}
+	got := y.ask("check_background", fields{"task_id": id}).Text()
+	if !strings.HasPrefix(got, id+" (printf") || !strings.Contains(got, "runs for ") || !strings.Contains(got, file) || !strings.HasSuffix(got, "\ntwo\nred\n") {
+		t.Errorf("while it runs: %q", got)
+	}
+	if _, err := f.WriteString("go\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-y.told
+	got = y.ask("TaskOutput", fields{"task_id": id}).Text()
+	if !strings.Contains(got, "exit code 3") || strings.Contains(got, "\nred\n") || !strings.HasSuffix(got, "\n2999\n3000\n") || len(got) > 4500 {
+		t.Errorf("afterwards, %d bytes: %.300q", len(got), got)
+	}
+	if got := y.ask("TaskOutput", fields{}).Text(); strings.Count(got, "\n") != 0 || !strings.HasPrefix(got, id+" ") {
+		t.Errorf("all of them: %q", got)
+	}
+	if r := y.ask("TaskOutput", fields{"task_id": "bash_9"}); !r.IsError || !strings.Contains(r.Text(), "none runs") {
+		t.Errorf("one that there is not: %q", r.Text())
+	}
+	silent, _ := y.background("exec sleep 60")
+	if got := y.ask("TaskOutput", fields{"task_id": silent}).Text(); !strings.HasSuffix(got, "It printed nothing so far.") {
+		t.Errorf("one that is silent: %q", got)
+	}
+}
+
+// TestALessonsBackgroundCommandIsUnderstood has timeouts in seconds.
+func TestALessonsBackgroundCommandIsUnderstood(t *testing.T) {
+	y := localYard(t, tool.JobsOptions{})
+	y.box.Aliases = tool.Aliases()
+	if r := y.ask("background_run", fields{"command": "sleep 60", "timeout": 0.05}); r.IsError {
+		t.Fatal(r.Text())
+	}
+	if told := <-y.told; !strings.Contains(told, "timeout of 50ms was reached") {
+		t.Error(told)
+	}
+	for _, timeout := range []any{"soon", -1, 1e12} {
+		if r := y.ask("background_run", fields{"command": "true", "timeout": timeout}); !r.IsError || !strings.Contains(r.Text(), "seconds") {
+			t.Errorf("%v: %q", timeout, r.Text())
+		}
 	}
 }
