@@ -65,6 +65,8 @@ type agent struct {
 	todos   *tool.Todos    // its plan; nil: it makes none
 	nested  *prompt.Nested // tells of instructions below the folder; nil: it does not
 	jobs    *tool.Jobs     // what runs in the background; nil: nothing can
+	idle    idle           // when it has nothing to do
+	wakes   bool           // what is told then makes it go on
 	rules   *policy.Rules
 	earlier int64         // the newest prompt the log had when it was opened
 	shots   *shots        // what files were before

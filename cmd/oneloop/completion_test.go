@@ -63,7 +63,7 @@ func TestBashCompletesWhatTheProgramKnows(t *testing.T) {
 		"ses": "sessions", "--sand": "--sandbox", "--sandbox=no": "--sandbox=none", "--permission-mode acc": "acceptEdits", "--effort x": "xhigh",
 		"--tools Bash,Re": "Bash,Read", "--model no-such": "", "sessions ": "list show rename rm export", "sessions list ": "", "fork " + id[:4]: id,
 		"replay ": id, "-r --fo": "--fork", "--resume=2": "--resume=" + id, "-C / -r ": "", "completion ": "bash zsh fish", "policy test ": anyFile,
-		"--image ": anyFile, "--add-dir ": anyFolder, "demo ": "s01 s02 s03 s04 s05 s06", "--series s0": "s01 s02 s03 s04 s05 s06", "help ": "demo doctor models completion policy sessions fork replay", "-p ses": "", "-- ses": "", "explain ses": "", "--bell --tra": "--trace",
+		"--image ": anyFile, "--add-dir ": anyFolder, "demo ": "s01 s02 s03 s04 s05 s06 s08", "--series s0": "s01 s02 s03 s04 s05 s06 s08", "help ": "demo doctor models completion policy sessions fork replay", "-p ses": "", "-- ses": "", "explain ses": "", "--bell --tra": "--trace",
 	} {
 		q := &program{env: p.env, opts: &options{dir: p.dir}, words: tui.Messages("en")}
 		var got []string

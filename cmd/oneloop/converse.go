@@ -260,6 +260,7 @@ func (c *conversation) commands(ctx context.Context) (alone map[string]func(), w
 		"/diff":        c.diff,
 		"/todo":        c.todo,
 		"/agents":      c.subagents,
+		"/jobs":        c.listJobs,
 		"/permissions": func() { c.front.Say(c.permissions()) },
 		"/sandbox":     func() { c.front.Say(c.sandbox()) },
 		"/clear":       func() { c.clear(ctx) },

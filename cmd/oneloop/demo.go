@@ -41,7 +41,7 @@ func (p *program) demo(ctx context.Context) (err error) {
 		Model: config.Model{Provider: "anthropic", Name: "claude-sonnet-4-6"}, BaseURL: server.URL(), Key: config.NewSecret("demo-key"),
 		Mode: policy.Bypass, Sandbox: "none", MaxRetries: 1, RetryDelay: 100 * time.Millisecond,
 		ConfigDir:   filepath.Join(dir, "user"), // what the user has themselves is not shown
-		IdleTimeout: time.Minute, ProgressTimeout: time.Minute, From: map[string]string{},
+		IdleTimeout: time.Minute, ProgressTimeout: time.Minute, BackgroundWait: time.Minute, From: map[string]string{},
 	}
 	p.env = append([]string{"HOME=" + dir}, p.env...)
 	p.modes.begin(p.settings.Mode)
@@ -130,7 +130,7 @@ func (p *program) scene(ctx context.Context, dir string, s scene) (err error) {
 	progress := tui.NewProgress(p.stdout, tui.ProgressOptions{
 		Words: p.words, Color: tui.Color(p.stdout, p.variable), Talk: true,
 	})
-	err = p.listen(ctx, a, []oneloop.Block{&oneloop.Text{Text: s.prompt}}, progress.Show, traced.show)
+	err = p.work(ctx, a, []oneloop.Block{&oneloop.Text{Text: s.prompt}}, progress.Show, traced.show)
 	return errors.Join(err, progress.Err(), traced.done())
 }
 

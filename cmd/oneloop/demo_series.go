@@ -22,8 +22,10 @@ func chapterScene(name string) scene {
 		return agentsScene()
 	case "s05":
 		return skillScene()
+	case "s06":
+		return summaryScene()
 	}
-	return summaryScene()
+	return backgroundScene()
 }
 
 // call is a reply that makes one call.
@@ -136,6 +138,30 @@ func agentsScene() scene {
 				}),
 			)},
 		}}
+}
+
+func backgroundScene() scene {
+	const prompt = "Run the long check, and tell me meanwhile how long the notes are."
+	return scene{prompt: prompt,
+		files: map[string]string{"check.sh": "sleep 1\necho 12 checks passed\n", "notes.txt": "one\ntwo\nthree\n"},
+		routes: []route{{prompt, script.Turns(
+			call("The check runs in the background:", "toolu_s08_1", "Bash", map[string]any{"command": "sh check.sh", "run_in_background": true}),
+			call("", "toolu_s08_2", "Bash", map[string]any{"command": "wc -l < notes.txt"}),
+			said(func(r []script.Content) string {
+				return "notes.txt has " + first(r) + " lines. I am done until the check is."
+			}),
+			script.Reply{React: func(r script.Request) script.Reply {
+				text := "Nobody told me anything."
+				if strings.Contains(r.Last().Text(), "The background command bash_1") {
+					text = "Nobody typed that: I was told that it has ended, and go on."
+				}
+				return call(text, "toolu_s08_3", "TaskOutput", map[string]any{"task_id": "bash_1"})
+			}},
+			said(func(r []script.Content) string {
+				lines := strings.Split(strings.TrimSpace(first(r)), "\n")
+				return "The check says: " + lines[len(lines)-1] + "."
+			}),
+		)}}}
 }
 
 // answerIn is what an agent said, without the session that stands behind it.

@@ -53,3 +53,32 @@ func TestCtrlCStopsTheTurnAndNotWhatRunsInTheBackground(t *testing.T) {
 	c.ends()
 	c.census()
 }
+
+// TestTheEndOfACommandBeginsATurn is for agents that work in the background:
+// nobody types anything, and what is half typed stays.
+func TestTheEndOfACommandBeginsATurn(t *testing.T) {
+	p := newProduct(t,
+		script.Say(behind("t1", "while ! [ -e now ]; do sleep 0.02; done; exit 3")),
+		say("begun"),
+		script.Say(script.Tool("t2", "TaskOutput", `{"task_id":"bash_1"}`)),
+		say("I saw it"),
+		say("typed"))
+	c := p.converse("--series", "s08")
+	c.types("go on\r")
+	c.sees("begun", "1 command runs in the background")
+	c.types("/jobs\r")
+	c.sees("bash_1  runs for", "its output is in")
+	c.types("half ")
+	if err := os.WriteFile(filepath.Join(p.dir, "now"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.sees("The background command bash_1 (", "exit code 3", "I saw it")
+	c.types("a line\r")
+	c.sees("typed")
+	r := p.request(3)
+	contains(t, r.Last().Text(), "The background command bash_1 (")
+	contains(t, p.request(5).Last().Text(), "half a line")
+	c.types("q\r")
+	c.ends()
+	c.census()
+}

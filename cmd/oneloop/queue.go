@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,7 +45,7 @@ func (c *conversation) meanwhile(ctx context.Context, line string) {
 	switch {
 	case word == "!":
 		c.front.Say(c.words.OwnHow)
-	case command && slices.Contains([]string{"/queue", "/help", "/cost", "/mode", "/todo"}, name):
+	case command && slices.Contains([]string{"/queue", "/help", "/cost", "/mode", "/todo", "/jobs"}, name):
 		c.command(ctx, name, args)
 	case command, mine, word == "q", word == "exit", len(c.waits.later) > 0:
 		c.waits.later = append(c.waits.later, line)
@@ -102,6 +103,11 @@ func (c *conversation) echo(line string) {
 // waits for the model is to be said.
 func (c *conversation) next(ctx context.Context) (string, error) {
 	w := &c.waits
+	idle, up := ctx, func() {}
+	if !w.held {
+		idle, up = c.agent.idle.sleep(ctx)
+	}
+	defer up()
 	if !w.held && len(c.agent.Inbox.List()) > 0 {
 		return "", nil
 	}
@@ -111,7 +117,11 @@ func (c *conversation) next(ctx context.Context) (string, error) {
 		c.echo(line)
 		return line, nil
 	}
-	return c.front.Prompt(ctx)
+	line, err := c.front.Prompt(idle)
+	if errors.Is(err, errRoused) {
+		return "", nil
+	}
+	return line, err
 }
 
 // speak is what a turn says: line, behind what waits for the model. Nothing is
@@ -122,7 +132,9 @@ func (c *conversation) speak(line string) []oneloop.Block {
 		return []oneloop.Block{&oneloop.Text{Text: line}}
 	}
 	for _, w := range waiting {
-		c.echo(w.Text())
+		if !c.agent.idle.said(w.Text()) { // else it was told when it came
+			c.echo(w.Text())
+		}
 	}
 	if line != "" {
 		c.agent.Inbox.Put(session.BeforeModel, &oneloop.Text{Text: line})

@@ -17,6 +17,7 @@ type chapter struct {
 	tools  string // as --tools has them
 	system string // behind the line that says where it works
 	window int    // tokens at most, so that the chapter can be watched; 0: the model's
+	wakes  bool   // commands run in the background, and their end makes an agent go on
 }
 
 // chapters are the series, in order. What one adds to the one before is written
@@ -28,6 +29,7 @@ var chapters = []chapter{
 	{name: "s04", tools: filesToo + ",Agent"},
 	{name: "s05", tools: filesToo + ",Skill"},
 	{name: "s06", tools: filesToo, window: 58_000}, // 50,000 and room for a reply
+	{name: "s08", tools: filesToo + ",TaskStop,TaskOutput", wakes: true},
 }
 
 const filesToo = "Bash,Read,Write,Edit"

@@ -79,7 +79,7 @@ func (p *program) task(ctx context.Context) (err error) {
 	}
 	var said answer
 	waits := time.Now()
-	err = p.listen(ctx, a, blocks, said.hear, progress.Show, out.event, traced.show, p.remind(a, traced.show))
+	err = p.work(ctx, a, blocks, said.hear, progress.Show, out.event, traced.show, p.remind(a, traced.show))
 	p.leaveJobs(a)
 	still()
 	if ctx.Err() == nil && tui.Rings(p.stderr, p.settings.Bell, waits) {

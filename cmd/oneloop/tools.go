@@ -13,7 +13,7 @@ import (
 
 // toolNames are the tools there are, in the order in which the model sees
 // them.
-var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite", "TaskStop", "Agent", "Skill", "Memory", "AskUserQuestion"}
+var toolNames = []string{"Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite", "TaskStop", "TaskOutput", "Agent", "Skill", "Memory", "AskUserQuestion"}
 
 // checkTools refuses names of tools that do not exist.
 func (p *program) checkTools() error {
@@ -92,6 +92,9 @@ func (p *program) tools(s spec, prof profile, ws workspace.Workspace, a *agent) 
 	p.withSkills(a, box, gate)
 	if a.jobs != nil && p.chosen("TaskStop") {
 		box.Tools = append(box.Tools, gate(a.jobs.Stop()))
+	}
+	if a.jobs != nil && p.opts.tools != "" && p.chosen("TaskOutput") { // who wants it names it
+		box.Tools = append(box.Tools, gate(a.jobs.Output()))
 	}
 	if m := p.notebook(); m != nil && p.chosen("Memory") && p.opts.tools != "bash" {
 		box.Tools = append(box.Tools, gate(m.Tool()))

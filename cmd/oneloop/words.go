@@ -21,7 +21,7 @@ type command struct {
 }
 
 // slashCommands are those of a conversation.
-var slashCommands = []string{"/help", "/cost", "/context", "/diff", "/todo", "/agents", "/permissions", "/sandbox", "/clear", "/fork", "/rewind", "/init", "/skills",
+var slashCommands = []string{"/help", "/cost", "/context", "/diff", "/todo", "/agents", "/jobs", "/permissions", "/sandbox", "/clear", "/fork", "/rewind", "/init", "/skills",
 	"/resume", "/compact", "/rename", "/memory", "/mode", "/model", "/queue"}
 
 // commandsHere are those of this version.

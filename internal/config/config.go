@@ -73,6 +73,7 @@ type Settings struct {
 
 	IdleTimeout     time.Duration `json:"idle_timeout_ns"`     // no byte on the stream
 	ProgressTimeout time.Duration `json:"progress_timeout_ns"` // only pings on the stream
+	BackgroundWait  time.Duration `json:"background_wait_ns"`  // for what runs in the background when a task is done
 	ContextWindow   int64         `json:"context_window"`      // tokens; 0: the catalogue's number
 
 	ConfigDir string `json:"config_dir"` // may not exist; empty: there is no place for it
@@ -169,7 +170,7 @@ func Load(ctx context.Context, in Input) (*Settings, error) {
 	l := &loader{Input: in, env: environ(in.Environ), out: &Settings{
 		Mode: policy.Default, Sandbox: "auto",
 		MaxRetries: 8, RetryDelay: 500 * time.Millisecond,
-		IdleTimeout: 5 * time.Minute, ProgressTimeout: 10 * time.Minute,
+		IdleTimeout: 5 * time.Minute, ProgressTimeout: 10 * time.Minute, BackgroundWait: 10 * time.Minute,
 		From: map[string]string{},
 	}}
 	l.findDirs()

@@ -193,6 +193,7 @@ func (l *loader) times() error {
 		{"ONELOOP_RETRY_DELAY", "retry_delay_ns", &l.out.RetryDelay, 0},
 		{"ONELOOP_IDLE_TIMEOUT", "idle_timeout_ns", &l.out.IdleTimeout, time.Millisecond},
 		{"ONELOOP_PROGRESS_TIMEOUT", "progress_timeout_ns", &l.out.ProgressTimeout, time.Millisecond},
+		{"ONELOOP_BACKGROUND_WAIT", "background_wait_ns", &l.out.BackgroundWait, 0},
 	} {
 		v, ok := l.variable(d.name)
 		if !ok {

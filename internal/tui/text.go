@@ -10,7 +10,7 @@ import (
 )
 
 // Chapters are those of the series, in order.
-var Chapters = [...]string{"s01", "s02", "s03", "s04", "s05", "s06"}
+var Chapters = [...]string{"s01", "s02", "s03", "s04", "s05", "s06", "s08"}
 
 // Text is everything the program says to a person in one language. Fields
 // whose comment names arguments are formats for [fmt.Sprintf]; the test of
@@ -130,6 +130,9 @@ type Text struct {
 	WelcomeHint  string
 	Help         string // what /help prints
 	NoDiff       string
+	NoJobs       string
+	JobRuns      string // id, for how long, command, file
+	JobEnded     string // id, command, how
 	TodoNone     string
 	TodoHead     string // items that are done, items
 	MemoryOff    string

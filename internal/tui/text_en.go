@@ -218,6 +218,7 @@ Exit code
   /agents         agents that are defined, and those of this conversation
   /diff           what its tools on files have changed since the start
   /init           have it write AGENTS.md, the instructions of this folder
+  /jobs           commands in the background
   /todo           the agent's todo list
   /memory         its notes for later sessions; NAME shows one, delete NAME
                   deletes it
@@ -280,6 +281,9 @@ Exit code
 	SandboxLimit:   [4]string{"processes and threads %s", "memory %s", "one file %s", "files it changes together %s"},
 	LimitNone:      "none",
 	NoDiff:         "no file has changed",
+	NoJobs:         "nothing was started in the background",
+	JobRuns:        "%s  runs for %v: %s\n  its output is in %s",
+	JobEnded:       "%s  has ended: %s\n  %s",
 	TodoNone:       "the agent has no todo list",
 	TodoHead:       "todo (%d of %d done)",
 	MemoryOff:      "no notes are kept: --no-memory, the setting memory, or no folder to keep them in",
@@ -395,6 +399,7 @@ yes
 		"s04: an agent starts others",
 		"s05: instructions that are loaded when they are needed",
 		"s06: a window that does not overflow",
+		"s08: commands in the background",
 	},
 	ChapterNotes: [len(Chapters)]string{
 		"One tool, bash, and a system prompt of one line. All that follows is put around this loop, not into it.",
@@ -403,6 +408,7 @@ yes
 		"Agent is a tool like any other; inside, the same loop runs with a history of its own. Only the answer comes back.",
 		"A skill is a folder with a SKILL.md. The model knows its name and one line; the rest comes as the result of a call.",
 		"The window is made narrow here. A summary takes the place of what came before, between two calls of one turn: the transcript does that.",
+		"A command goes on while the agent does something else, or nothing. Its end is told in a message, and is a reason to go on: the inbox does that.",
 	},
 	ChapterNext: `What next
   oneloop demo %[1]s --trace        the same, with every request and reply

@@ -212,6 +212,7 @@ var chinese = Text{
   /agents         已定义的智能体，以及本次对话的智能体
   /diff           启动以来它的文件工具改动了什么
   /init           让它写出 AGENTS.md，即这个目录的指示
+  /jobs           后台命令
   /todo           智能体的待办列表
   /memory         它为以后的会话记下的笔记；加名称显示，delete 名称 删除
   /mode           权限模式；“/mode 名称”换成另一种
@@ -271,6 +272,9 @@ var chinese = Text{
 	SandboxLimit:   [4]string{"进程和线程 %s", "内存 %s", "单个文件 %s", "所改文件合计 %s"},
 	LimitNone:      "无",
 	NoDiff:         "没有文件改动",
+	NoJobs:         "没有在后台启动过命令",
+	JobRuns:        "%s  已运行 %v：%s\n  输出在 %s",
+	JobEnded:       "%s  已结束：%s\n  %s",
 	TodoNone:       "智能体没有待办列表",
 	TodoHead:       "待办（完成 %d / 共 %d）",
 	MemoryOff:      "不记笔记：用了 --no-memory、设置了 memory，或者没有可以存放的目录",
@@ -381,6 +385,7 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 		"s04：智能体再启动智能体",
 		"s05：需要时才载入的说明",
 		"s06：不会溢出的窗口",
+		"s08：后台命令",
 	},
 	ChapterNotes: [len(Chapters)]string{
 		"一个工具 bash，一行系统提示词。后面的一切都套在这个循环外面，而不是写进循环里。",
@@ -389,6 +394,7 @@ oneloop replay ID --model 名称 | --prompt 文件 [--from 轮次]
 		"Agent 和别的工具一样，里面运行的还是同一个循环，只是对话从头开始。回来的只有答案。",
 		"技能是一个带 SKILL.md 的目录。模型只知道它的名字和一行描述，其余内容作为一次调用的结果得到。",
 		"这里把窗口调得很窄。在同一轮的两次调用之间，摘要取代了此前的内容：这由对话记录那一层完成。",
+		"命令在后台继续运行，智能体做别的事，或者什么也不做。命令结束时以一条消息告知，智能体由此继续：这由收件箱完成。",
 	},
 	ChapterNext: `接下来
   oneloop demo %[1]s --trace        同样的内容，外加每个请求和回答
