@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -269,6 +271,29 @@ func TestArgumentsStandWhereTheTextWantsThem(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+func TestWhatCommandsOfATextPrintIsBoundedTogether(t *testing.T) {
+	k := one(t, false, "---\nname: x\ndescription: d\n---\n!`one` !`two` !`three` end")
+	var ran []string
+	text, err := k.Text(t.Context(), prompt.Call{Run: func(_ context.Context, command string) string {
+		ran = append(ran, command)
+		return strings.Repeat("é", 20<<10) // 40 KiB
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(ran, []string{"one", "two"}) {
+		t.Errorf("ran %q", ran)
+	}
+	for _, want := range []string{"may print 64 KiB together. This one printed 40960 bytes: two]", "[not run, those before it printed 64 KiB, the most there may be: three] end"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it is not said: %q", want)
+		}
+	}
+	if n := strings.Count(text, "é"); n != 32<<10 || !utf8.ValidString(text) || len(text) > 66<<10 {
+		t.Errorf("%d characters are there, %d bytes", n, len(text))
 	}
 }
 

@@ -18,8 +18,12 @@ type Call struct {
 	Run func(ctx context.Context, command string) string
 }
 
-// mostRuns is how many commands one text may have run.
-const mostRuns = 20
+// Bounds of the commands that one text may have run, and of what they print
+// together, in bytes: it all stays in the conversation.
+const (
+	mostRuns    = 20
+	mostPrinted = 64 << 10
+)
 
 // mostListed is how many files of a skill's folder are named.
 const mostListed = 20
@@ -112,6 +116,7 @@ type filling struct {
 	positions bool // $1 is an argument: some texts mean it as it is
 	placed    bool // the arguments have a place
 	runs      int
+	printed   int // bytes, by the commands
 }
 
 func (f *filling) fill(ctx context.Context, body string) string {
@@ -209,8 +214,16 @@ func (f *filling) run(ctx context.Context, command string) string {
 		return fmt.Sprintf("[not run: %s]", command)
 	case f.runs > mostRuns:
 		return fmt.Sprintf("[not run, more than %d commands: %s]", mostRuns, command)
+	case f.printed >= mostPrinted:
+		return fmt.Sprintf("[not run, those before it printed %d KiB, the most there may be: %s]", mostPrinted>>10, command)
 	}
-	return strings.TrimRight(f.call.Run(ctx, command), "\n")
+	out := strings.TrimRight(f.call.Run(ctx, command), "\n")
+	left := mostPrinted - f.printed
+	f.printed += len(out)
+	if len(out) > left {
+		out = strings.ToValidUTF8(out[:left], "") + fmt.Sprintf("\n[cut: the commands of this text may print %d KiB together. This one printed %d bytes: %s]", mostPrinted>>10, len(out), command)
+	}
+	return out
 }
 
 // takes reports whether a command uses arguments.
