@@ -39,3 +39,19 @@ func TestSkillsThatWereLoadedAreKeptOnceAndAsTheyWereLast(t *testing.T) {
 		t.Errorf("%d bytes, the end is %q", len(got), got[max(0, len(got)-200):])
 	}
 }
+
+func TestALineThatEndsASkillDoesNotCutIt(t *testing.T) {
+	body := "An example:\n" + skillText("inner", "of an example") + "\nand more\n</skill>\nand the end."
+	calls := oneloop.NewMessage(oneloop.Assistant, &oneloop.ToolUse{ID: "a", Name: "Skill"}, &oneloop.ToolUse{ID: "b", Name: "Skill"})
+	msgs := []*oneloop.Message{calls, loaded("a", body), loaded("b", "of b"), oneloop.UserText("go on")}
+	first := keptSkills(msgs, keptAll)
+	if !strings.Contains(first, "and the end.") || !strings.HasSuffix(first, skillText("b", "of b")) {
+		t.Errorf("kept is\n%s", first)
+	}
+	summary := oneloop.UserText("[…]")
+	summary.Blocks = append(summary.Blocks, &oneloop.Text{Text: "<kept name=\"skills\">\n" + first + "\n</kept>\n"})
+	summary.Meta.Source = "summary"
+	if second := keptSkills([]*oneloop.Message{summary, oneloop.UserText("go on")}, keptAll); second != first {
+		t.Errorf("kept a second time is\n%s\nwant\n%s", second, first)
+	}
+}

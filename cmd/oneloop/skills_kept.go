@@ -64,7 +64,7 @@ func keptSkills(msgs []*oneloop.Message, most int) string {
 	}
 	var kept, gone []string
 	for _, s := range slices.Backward(found) {
-		text := s.text
+		text := closedOnce(s.text)
 		if len(text) > keptSkill {
 			text = strings.ToValidUTF8(text[:keptSkill], "") + "\n[cut; load it again for the rest]\n" + skillEnd
 		}
@@ -126,6 +126,16 @@ func skillsKept(text string) (found []loadedSkill) {
 		}
 		text = text[end:]
 	}
+}
+
+// closedOnce is the text of a skill in which only the last line ends it: another
+// such line would where the text is looked for in a summary.
+func closedOnce(text string) string {
+	body, ok := strings.CutSuffix(text, "\n"+skillEnd)
+	if !ok {
+		return text
+	}
+	return strings.ReplaceAll(body, "\n"+skillEnd, "\n "+skillEnd) + "\n" + skillEnd
 }
 
 func asSkill(text string) (loadedSkill, bool) {
