@@ -36,13 +36,13 @@ func (p *program) fixed(system []oneloop.Block, log *session.Log, s spec, a *age
 		May: p.mayInstruct(a),
 		Put: func(text string) string { return mask.New(p.settings.Secrets()...).String(text) },
 	})
-	notes := ""
-	if s.parent == nil {
-		notes = p.remembered()
-		if !p.instructed {
-			p.instructed = true
-			p.settings.Notices = append(p.settings.Notices, notices...)
-		}
+	notes, err := p.remembered(a)
+	if err != nil {
+		notices = append(notices, err.Error()+".")
+	}
+	if s.parent == nil && !p.instructed { // a child has the same to say
+		p.instructed = true
+		p.settings.Notices = append(p.settings.Notices, notices...)
 	}
 	for _, part := range []string{text, notes} {
 		if part != "" {

@@ -37,18 +37,14 @@ func (p *program) secretIn(text string) string {
 	return mask.Looks(text)
 }
 
-// remembered lists the notes for the system prompt of a session that begins.
-// What cannot be read is told and is not there.
-func (p *program) remembered() string {
+// remembered lists the notes for the system prompt of a session that begins,
+// if the agent has the tool that reads them: a child of another one, too.
+func (p *program) remembered(a *agent) (string, error) {
 	m := p.notebook()
-	if m == nil || !p.chosen("Memory") {
-		return ""
+	if m == nil || !p.chosen("Memory") || !a.mayHave("Memory") {
+		return "", nil
 	}
-	text, err := m.Index()
-	if err != nil {
-		p.settings.Notices = append(p.settings.Notices, err.Error()+".")
-	}
-	return text
+	return m.Index()
 }
 
 // notes does what /memory says: lists the notes, shows one, deletes one.
