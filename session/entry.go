@@ -115,7 +115,7 @@ func readEntry(line []byte) (e entry, err error) {
 		}
 		e = entry{n: v.N, at: v.At, kind: v.Kind, data: v.Data}
 	}
-	if !isText(line) {
+	if rawjson.Unclean(line) {
 		return e, errNoEntry
 	}
 	if e.kind == kindMessage { // reading it tells whether it is valid

@@ -7,7 +7,6 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"oneloop"
 	"oneloop/internal/rawjson"
@@ -16,45 +15,6 @@ import (
 // A log is taken for damaged where it can be read and no API would take what it
 // says: one bit that is another after years on a disk would else leave the
 // session dead, as it is sent again with every request.
-
-// isText reports whether the bytes of a line, which is valid JSON, are
-// characters.
-func isText(line []byte) bool {
-	return utf8.Valid(line) && !((bytes.Contains(line, []byte(`\ud`)) || bytes.Contains(line, []byte(`\uD`))) && halfPair(line))
-}
-
-// halfPair reports whether valid JSON has an escape in it for half a character.
-func halfPair(b []byte) bool {
-	for {
-		at := bytes.IndexByte(b, '\\')
-		if at < 0 || at+1 >= len(b) {
-			return false
-		}
-		unit := surrogate(b[at:])
-		switch {
-		case unit == 0:
-			b = b[at+2:]
-		case unit == 1 && surrogate(b[at+6:]) == 2:
-			b = b[at+12:]
-		default:
-			return true
-		}
-	}
-}
-
-// surrogate is 1 for a first half that b begins with, 2 for a second one.
-func surrogate(b []byte) int {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' || b[2]|0x20 != 'd' {
-		return 0
-	}
-	switch c := b[3] | 0x20; {
-	case c == '8' || c == '9' || c == 'a' || c == 'b':
-		return 1
-	case c >= 'c' && c <= 'f':
-		return 2
-	}
-	return 0
-}
 
 // sound is nil for a message that can be sent.
 func sound(m *oneloop.Message) error {

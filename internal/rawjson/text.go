@@ -164,33 +164,59 @@ func backslashes(b []byte) int {
 // that are not UTF-8, which strict readers refuse, become U+FFFD. It returns
 // v itself when there is nothing to do.
 func Clean(v Value) Value {
-	if utf8.Valid(v) && !bytes.Contains(v, []byte(`\ud`)) && !bytes.Contains(v, []byte(`\uD`)) {
+	if whole(v) {
 		return v
 	}
 	const unknown = `\ufffd`
 	out := make([]byte, 0, len(v)+len(unknown))
-	for i := 0; i < len(v); {
-		n, bad := 1, false
+	for {
+		at, n := broken(v)
+		out = append(out, v[:at]...)
+		if n == 0 {
+			return out
+		}
+		out = append(out, unknown...)
+		v = v[at+n:]
+	}
+}
+
+// Unclean reports whether there is something in v that [Clean] replaces.
+func Unclean(v Value) bool {
+	if whole(v) {
+		return false
+	}
+	_, n := broken(v)
+	return n > 0
+}
+
+// whole reports whether nothing in JSON looks like half a character.
+func whole(v []byte) bool {
+	return utf8.Valid(v) && !bytes.Contains(v, []byte(`\ud`)) && !bytes.Contains(v, []byte(`\uD`))
+}
+
+// broken is where the first n bytes of JSON are that are no character. When
+// there are none it is the end, and n is 0.
+func broken(v []byte) (at, n int) {
+	for at < len(v) {
+		size := 1
 		switch {
-		case v[i] >= utf8.RuneSelf:
-			r, size := utf8.DecodeRune(v[i:])
-			n, bad = size, r == utf8.RuneError && size == 1
-		case v[i] == '\\' && v[i+1] != 'u':
-			n = 2
-		case v[i] == '\\':
-			n = 6
-			if r := hex4(v[i:]); utf16.IsSurrogate(r) {
-				if bad = utf16.DecodeRune(r, hex4(v[i+6:])) == utf8.RuneError; !bad {
-					n = 12
+		case v[at] >= utf8.RuneSelf:
+			var r rune
+			if r, size = utf8.DecodeRune(v[at:]); r == utf8.RuneError && size == 1 {
+				return at, size
+			}
+		case v[at] == '\\' && v[at+1] != 'u':
+			size = 2
+		case v[at] == '\\':
+			size = 6
+			if r := hex4(v[at:]); utf16.IsSurrogate(r) {
+				if utf16.DecodeRune(r, hex4(v[at+6:])) == utf8.RuneError {
+					return at, size
 				}
+				size = 12
 			}
 		}
-		if bad {
-			out = append(out, unknown...)
-		} else {
-			out = append(out, v[i:i+n]...)
-		}
-		i += n
+		at += size
 	}
-	return out
+	return at, 0
 }
