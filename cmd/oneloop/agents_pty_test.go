@@ -30,6 +30,8 @@ func TestAPersonSeesTheAgentsAtWorkAndAfterwards(t *testing.T) {
 	c.sees("Agent Count the lines", "subtask /1: Count the lines [20")
 	<-begun
 	c.sees("/1 Count the lines · 1 call · ")
+	c.types("/agents\r") // at once
+	c.sees("agents that are defined", "agents of this conversation", "how many are there?")
 	release()
 	c.sees("it says 3")
 	c.types("/agents\r")

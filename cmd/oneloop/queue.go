@@ -45,7 +45,7 @@ func (c *conversation) meanwhile(ctx context.Context, line string) {
 	switch {
 	case word == "!":
 		c.front.Say(c.words.OwnHow)
-	case command && slices.Contains([]string{"/queue", "/help", "/cost", "/mode", "/todo", "/jobs"}, name):
+	case command && slices.Contains([]string{"/queue", "/help", "/cost", "/mode", "/todo", "/agents", "/jobs"}, name):
 		c.command(ctx, name, args)
 	case command, mine, word == "q", word == "exit", len(c.waits.later) > 0:
 		c.waits.later = append(c.waits.later, line)
