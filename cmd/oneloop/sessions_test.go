@@ -21,11 +21,21 @@ import (
 // log is the file of the only session of p.
 func (p *product) log() string {
 	p.t.Helper()
-	found, err := filepath.Glob(filepath.Join(p.home(), ".local/state/oneloop/sessions/*/*.jsonl"))
-	if err != nil || len(found) != 1 {
-		p.t.Fatalf("logs are %v, %v", found, err)
+	found := p.logs()
+	if len(found) != 1 {
+		p.t.Fatalf("logs are %v", found)
 	}
 	return found[0]
+}
+
+// logs are the files of all sessions of p.
+func (p *product) logs() []string {
+	p.t.Helper()
+	found, err := filepath.Glob(filepath.Join(p.home(), ".local/state/oneloop/sessions/*/*.jsonl"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return found
 }
 
 // killed runs the program until the file mark is in its folder, and kills it.
