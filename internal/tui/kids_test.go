@@ -88,3 +88,22 @@ func TestLinesOfAgentsAreTakenBackBeforeAnythingIsWritten(t *testing.T) {
 		t.Errorf("written is %q", &b)
 	}
 }
+
+func TestTheAnswerOfAnAgentIsShownOnce(t *testing.T) {
+	call := &oneloop.ToolUse{ID: "t1", Name: "Agent", Input: []byte(`{"description":"Count","prompt":"count"}`)}
+	events := []oneloop.Event{
+		oneloop.Child{Agent: "1", Event: oneloop.TextDelta{Text: "three lines"}},
+		oneloop.Child{Agent: "1", Event: oneloop.MessageAdded{Message: oneloop.NewMessage(oneloop.Assistant, &oneloop.Text{Text: "three lines"})}},
+		oneloop.ToolEnd{Call: call, Result: oneloop.TextResult("three lines\n[agent session S1; resume goes on with it]")},
+	}
+	for _, talk := range []bool{true, false} {
+		var b bytes.Buffer
+		p := NewProgress(&b, ProgressOptions{Talk: talk})
+		for _, e := range events {
+			p.Show(e)
+		}
+		if got := b.String(); strings.Count(got, "three lines") != 1 || strings.Count(got, "[agent session S1;") != 1 {
+			t.Errorf("talk %t shows\n%s", talk, got)
+		}
+	}
+}

@@ -209,7 +209,7 @@ func (p *Progress) output(prefix string, e oneloop.ToolEnd) {
 	if e.Result.IsError {
 		st = red
 	}
-	text := strings.TrimRight(e.Result.Text(), "\n")
+	text := p.render.unsaid(e.Call, strings.TrimRight(e.Result.Text(), "\n"))
 	shown := first(text, progressChars)
 	p.paper.fresh()
 	p.paper.put(st, plainSight, prefix+strings.ReplaceAll(shown, "\n", "\n"+prefix))

@@ -32,6 +32,7 @@ type renderer struct {
 	turn    oneloop.Spend               // the totals of what was used since the last TurnEnd
 	session oneloop.Spend               // and since the beginning
 	child   map[string]*strings.Builder // what a child has begun to say
+	said    map[string]bool             // last words of children, shown as theirs
 	told    map[string]toldOf           // calls whose results say to the model what the person knows
 	kids    kids
 }
@@ -191,7 +192,7 @@ func (r *renderer) output(prefix string, e oneloop.ToolEnd) {
 		st = red
 	}
 	r.on.fresh()
-	text := strings.TrimRight(e.Result.Text(), "\n")
+	text := r.unsaid(e.Call, strings.TrimRight(e.Result.Text(), "\n"))
 	lines := strings.Split(text, "\n")
 	shown, chars := 0, 0
 	for _, l := range lines {
@@ -311,6 +312,31 @@ func path(c oneloop.Child) (string, oneloop.Event) {
 	}
 }
 
+// answers takes note of what a subagent says last: it comes again as the result
+// of the call that started it.
+func (r *renderer) answers(m *oneloop.Message) {
+	if text := strings.TrimSpace(m.Text()); text != "" && len(m.ToolUses()) == 0 {
+		if r.said == nil {
+			r.said = map[string]bool{}
+		}
+		r.said[text] = true
+	}
+}
+
+// unsaid is what of the result of a call was not shown as a subagent's words.
+func (r *renderer) unsaid(c *oneloop.ToolUse, result string) string {
+	at := strings.LastIndex(result, "\n[agent session ")
+	if c.Name != "Agent" || at < 0 {
+		return result
+	}
+	answer := strings.TrimSpace(result[:at])
+	if !r.said[answer] {
+		return result
+	}
+	delete(r.said, answer)
+	return result[at+1:]
+}
+
 // childEvent writes an event of a subagent. What it says comes line by line,
 // because several may talk at once.
 func (r *renderer) childEvent(agent string, e oneloop.Event) {
@@ -323,6 +349,7 @@ func (r *renderer) childEvent(agent string, e oneloop.Event) {
 	case oneloop.MessageAdded:
 		if e.Message.Role == oneloop.Assistant {
 			r.childText(agent, prefix, "\n")
+			r.answers(e.Message)
 			r.searches(prefix, e.Message)
 		}
 	case oneloop.ToolStart:
