@@ -69,6 +69,7 @@ func Find(places ...Place) (list []*Skill, warnings []string) {
 	for _, p := range places {
 		s := search{place: p}
 		s.folder(p.Dir, 0)
+		s.without()
 		warnings = append(warnings, s.warnings...)
 		for _, found := range s.found {
 			switch other := Named(list, found.Name); {
@@ -103,6 +104,7 @@ type search struct {
 	place    Place
 	folders  int
 	found    []*Skill
+	empty    []string // names of folders in which there is none
 	warnings []string
 }
 
@@ -130,6 +132,7 @@ func (s *search) folder(dir string, depth int) {
 		s.read(filepath.Join(dir, list[i].Name()))
 		return
 	}
+	before := len(s.found) + len(s.warnings)
 	for _, e := range list {
 		at := filepath.Join(dir, e.Name())
 		switch {
@@ -141,6 +144,20 @@ func (s *search) folder(dir string, depth int) {
 		case s.place.Commands && strings.EqualFold(filepath.Ext(at), ".md"):
 			s.read(at)
 		}
+	}
+	if depth == 1 && !s.place.Commands && before == len(s.found)+len(s.warnings) {
+		s.empty = append(s.empty, filepath.Base(dir))
+	}
+}
+
+// without says in one line which folders hold no skill.
+func (s *search) without() {
+	const most = 5
+	if n := len(s.empty); n > most {
+		s.empty = append(s.empty[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	if len(s.empty) > 0 {
+		s.warn("%s has folders without a SKILL.md: %s.", s.place.Dir, strings.Join(s.empty, ", "))
 	}
 }
 

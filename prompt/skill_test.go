@@ -145,6 +145,18 @@ func TestOfTwoWithOneNameTheFirstCounts(t *testing.T) {
 	}
 }
 
+func TestAFolderWithoutASkillIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"pdf/skill.txt": "x", "group/in/SKILL.md": "---\nname: in\ndescription: d\n---\n", ".git/x": "x", "README.md": "x"})
+	list, warnings := prompt.Find(prompt.Place{Dir: dir})
+	if len(list) != 1 || len(warnings) != 1 || !strings.Contains(warnings[0], dir+" has folders without a SKILL.md: pdf.") {
+		t.Errorf("found %d, warnings %q", len(list), warnings)
+	}
+	if _, warnings := prompt.Find(prompt.Place{Dir: dir, Commands: true}); len(warnings) != 0 {
+		t.Errorf("of commands it is said: %q", warnings)
+	}
+}
+
 func TestOfVeryManyFoldersSomeAreLeftOutAndThatIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 2001 {
@@ -152,7 +164,8 @@ func TestOfVeryManyFoldersSomeAreLeftOutAndThatIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, warnings := prompt.Find(prompt.Place{Dir: dir}); len(warnings) != 1 || !strings.Contains(warnings[0], "more than 2000 folders; "+filepath.Join(dir, "998")) {
+	if _, warnings := prompt.Find(prompt.Place{Dir: dir}); len(warnings) != 2 || !strings.Contains(warnings[0], "more than 2000 folders; "+filepath.Join(dir, "998")) ||
+		!strings.HasSuffix(warnings[1], " has folders without a SKILL.md: 0, 1, 10, 100, 1000, and 1994 more.") {
 		t.Errorf("%q", warnings)
 	}
 }
