@@ -179,7 +179,7 @@ func (c *counted) Read(p []byte) (int, error) {
 func (c *Caller) requestID(h http.Header) string {
 	for _, name := range []string{"Request-Id", "X-Request-Id", "X-Amzn-Requestid"} {
 		if id := h.Get(name); id != "" {
-			return Printable([]byte(Redact(id, c.Secrets...)), 200)
+			return c.printable(id, 200)
 		}
 	}
 	return ""

@@ -118,6 +118,47 @@ func TestAListIsAnAnswerInOnePiece(t *testing.T) {
 	}
 }
 
+func TestACredentialThatComesBackIsNowhereShown(t *testing.T) {
+	key := "sesame-open-0123456789"
+	u, err := url.Parse("http://h/v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := wire.NewCaller(wire.Caller{API: "texts", URL: u, Header: http.Header{"X-Key": {key}}, Read: func(e *oneloop.APIError, v rawjson.Value, clean func(string) string) {
+		e.Message = clean(v.Field("error").Text())
+	}})
+	fill := strings.Repeat("x", 190)
+	for name, resp := range map[string]*http.Response{
+		"type":      {Header: http.Header{"Content-Type": {"text/plain " + key}}, Body: io.NopCloser(strings.NewReader("no"))},
+		"id":        {Header: http.Header{"Request-Id": {key[:5] + "\a" + key[5:]}}, Body: io.NopCloser(strings.NewReader("no"))},
+		"split":     {Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"error":"` + key[:9] + "\u200b" + key[9:] + `"}`))},
+		"page":      {Header: http.Header{}, Body: io.NopCloser(strings.NewReader("<p>" + fill + key))},
+		"event":     {Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader("data: {" + fill + key + "\n\n"))},
+		"its error": {Header: http.Header{}, Body: io.NopCloser(iotest.ErrReader(errors.New("read " + key)))},
+	} {
+		resp.StatusCode = 200
+		_, err := c.Take(t.Context(), resp, oneloop.Sink(nil), func(a *wire.Answer) wire.Reply { return &quoting{collected{Answer: a}} })
+		if e, ok := errors.AsType[*oneloop.APIError](err); !ok || strings.Contains(e.Error()+e.RequestID, key[:8]) || strings.Contains(string(e.Body), key) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c.Client = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 500, Header: http.Header{"Content-Type": {"text/plain " + key}}, Body: io.NopCloser(strings.NewReader("no"))}, nil
+	})}
+	if _, err := c.Ask(t.Context(), oneloop.Parts{[]byte("{}")}, oneloop.Sink(nil), nil); err == nil || strings.Contains(err.Error(), key[:8]) {
+		t.Errorf("a status: %v", err)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// quoting says what it does not understand.
+type quoting struct{ collected }
+
+func (q *quoting) Event(e sse.Event) error { return q.Malformed("no JSON: %s", q.Quote(e.Data)) }
+
 func TestNothingIsTakenUnderAnEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(oneloop.ErrInterrupted)

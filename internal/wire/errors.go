@@ -59,7 +59,13 @@ func (c *Caller) fail(resp *http.Response, class error, message string) *oneloop
 
 // clean makes text from elsewhere fit to be shown.
 func (c *Caller) clean(text string) string {
-	return Printable([]byte(Redact(text, c.Secrets...)), shownMessage)
+	return c.printable(text, shownMessage)
+}
+
+// printable are the first n characters of text that can be shown, without
+// secrets: neither as they came nor as they read once it is printable.
+func (c *Caller) printable(text string, n int) string {
+	return Redact(Printable([]byte(Redact(text, c.Secrets...)), n), c.Secrets...)
 }
 
 // refused reads the error of an answer whose status is not 2xx.
@@ -127,11 +133,11 @@ func (c *Caller) notAPI(resp *http.Response, body []byte) *oneloop.APIError {
 // describe says what came instead of the API's answer; err is what ended the
 // reading of its body, if something did.
 func (c *Caller) describe(resp *http.Response, body []byte, err error) string {
-	kind := Printable([]byte(resp.Header.Get("Content-Type")), 100)
+	kind := c.printable(resp.Header.Get("Content-Type"), 100)
 	if kind == "" {
 		kind = "no content type"
 	}
-	said := Printable([]byte(Redact(string(body), c.Secrets...)), shownBody)
+	said := c.printable(string(body), shownBody)
 	if said == "" && err != nil {
 		return fmt.Sprintf("status %d, %s, a body that cannot be read: %s", resp.StatusCode, kind, c.clean(err.Error()))
 	}
@@ -158,7 +164,7 @@ func (c *Caller) unreached(ctx context.Context, err error) error {
 		err = u.Err // the URL may hold secrets
 	}
 	e := &oneloop.APIError{Class: oneloop.ErrNetwork, API: c.API, URL: c.shown, Err: err}
-	e.Message = c.shown + ": " + Redact(Printable([]byte(err.Error()), 500), c.Secrets...)
+	e.Message = c.shown + ": " + c.printable(err.Error(), 500)
 	if NoHTTP(err) {
 		e.Class = oneloop.ErrNotAPI
 	}
@@ -177,7 +183,7 @@ func (a *Answer) cut(err error) *oneloop.APIError {
 	e := a.Fail(oneloop.ErrStreamCut, "%s", text)
 	if err != nil && err != io.EOF {
 		e.Err = err
-		e.Message += ": " + Printable([]byte(err.Error()), 200)
+		e.Message += ": " + a.caller.printable(err.Error(), 200)
 	}
 	return e
 }
@@ -186,6 +192,10 @@ func (a *Answer) cut(err error) *oneloop.APIError {
 func (a *Answer) Malformed(format string, args ...any) *oneloop.APIError {
 	return a.Fail(oneloop.ErrServer, "the stream cannot be understood: "+format, args...)
 }
+
+// Quote is the beginning of what came and cannot be understood, as it may be
+// shown.
+func (a *Answer) Quote(data []byte) string { return a.caller.printable(string(data), shownBody) }
 
 // Overflow reports whether a message of an API, in lower case, says that the
 // prompt does not fit into the model's window.

@@ -13,9 +13,6 @@ import (
 	"oneloop/internal/wire"
 )
 
-// shown is how many characters are shown of what cannot be understood.
-const shown = 200
-
 // reply is a message in the making.
 type reply struct {
 	*wire.Answer
@@ -86,7 +83,7 @@ func (r *reply) Event(e sse.Event) error {
 		if e.Cut || len(data) == 0 || string(data) == "[DONE]" || !known(e.Name) {
 			return nil // cut: the end of the stream comes next
 		}
-		return r.Malformed("an event is no JSON: %s", wire.Printable(data, shown))
+		return r.Malformed("an event is no JSON: %s", r.Quote(data))
 	}
 	if r.asCame {
 		r.Emit(oneloop.Stream{Data: json.RawMessage(bytes.Clone(v))})
@@ -239,7 +236,7 @@ func (r *reply) Whole(m rawjson.Value) (bool, error) {
 	r.usage.take(m.Field("usage"), true)
 	r.end(m)
 	if r.stop == "" {
-		return true, r.Fail(oneloop.ErrNotAPI, "a message without a stop reason: %s", wire.Printable(m, shown))
+		return true, r.Fail(oneloop.ErrNotAPI, "a message without a stop reason: %s", r.Quote(m))
 	}
 	return true, r.blocks(m)
 }

@@ -11,9 +11,6 @@ import (
 	"oneloop/internal/wire"
 )
 
-// shown is how many characters are shown of what cannot be understood.
-const shown = 200
-
 // reply is a message in the making.
 type reply struct {
 	*wire.Answer
@@ -53,7 +50,7 @@ func (r *reply) Event(e sse.Event) error {
 		if e.Cut || len(data) == 0 || string(data) == "[DONE]" {
 			return nil // cut: the end of the stream comes next
 		}
-		return r.Malformed("an event is no JSON: %s", wire.Printable(data, shown))
+		return r.Malformed("an event is no JSON: %s", r.Quote(data))
 	}
 	if r.asCame {
 		r.Emit(oneloop.Stream{Data: json.RawMessage(bytes.Clone(v))})

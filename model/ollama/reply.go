@@ -11,9 +11,6 @@ import (
 	"oneloop/internal/wire"
 )
 
-// shown is how many characters are shown of what cannot be understood.
-const shown = 200
-
 // reply is a message in the making. A message of this API has each of its
 // fields once, so what was said is one text, and what was thought another.
 type reply struct {
@@ -68,7 +65,7 @@ func (r *reply) Event(e sse.Event) error {
 		if e.Cut || string(data) == "[DONE]" {
 			return nil // cut: the end of the stream comes next
 		}
-		return r.Malformed("a line is no JSON: %s", wire.Printable(data, shown))
+		return r.Malformed("a line is no JSON: %s", r.Quote(data))
 	}
 	if r.asCame {
 		r.Emit(oneloop.Stream{Data: json.RawMessage(bytes.Clone(v))})
@@ -99,7 +96,7 @@ func (r *reply) take(v rawjson.Value) error {
 	case !err.IsNull():
 		return r.Said(v)
 	case message == nil && done == nil:
-		return r.Fail(oneloop.ErrNotAPI, "what came is no reply of this API: %s", wire.Printable(v, shown))
+		return r.Fail(oneloop.ErrNotAPI, "what came is no reply of this API: %s", r.Quote(v))
 	}
 	r.message(message)
 	if string(done) != "true" {

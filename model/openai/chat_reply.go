@@ -12,9 +12,6 @@ import (
 	"oneloop/internal/wire"
 )
 
-// shown is how many characters are shown of what cannot be understood.
-const shown = 200
-
 // chatReply is a message in the making. A message of this API is one object: it
 // has each field once, and a list of calls.
 type chatReply struct {
@@ -71,7 +68,7 @@ func (r *chatReply) Event(e sse.Event) error {
 		case string(data) == "[DONE]":
 			r.done = true
 		case !e.Cut && len(data) > 0: // cut: the end of the stream comes next
-			return r.Malformed("an event is no JSON: %s", wire.Printable(data, shown))
+			return r.Malformed("an event is no JSON: %s", r.Quote(data))
 		}
 		return nil
 	}
@@ -294,7 +291,7 @@ func (r *chatReply) Whole(v rawjson.Value) (bool, error) {
 		return true, err
 	}
 	if r.reason == "" {
-		return true, r.Fail(oneloop.ErrNotAPI, "a message without a reason why it ended: %s", wire.Printable(v, shown))
+		return true, r.Fail(oneloop.ErrNotAPI, "a message without a reason why it ended: %s", r.Quote(v))
 	}
 	return true, nil
 }

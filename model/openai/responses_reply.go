@@ -76,7 +76,7 @@ func (r *responsesReply) Event(e sse.Event) error {
 		case string(data) == "[DONE]":
 			r.end()
 		case !e.Cut && len(data) > 0: // cut: the end of the stream comes next
-			return r.Malformed("an event is no JSON: %s", wire.Printable(data, shown))
+			return r.Malformed("an event is no JSON: %s", r.Quote(data))
 		}
 		return nil
 	}
