@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -47,6 +48,9 @@ type Access struct {
 func (a Access) Configured() bool {
 	return a.Key.Set() || a.Token.Set() || a.Local || a.Through != "" || a.free || len(a.command) > 0
 }
+
+// Commanded reports whether a command prints a's key.
+func (a Access) Commanded() bool { return len(a.command) > 0 }
 
 // Credential is a's key. A command that prints it is run once, and for at most
 // 20 seconds.
@@ -250,11 +254,16 @@ func (l *loader) keyCommand(name string, argv []string) func(context.Context) (S
 		if l.home != "" {
 			cmd.Dir = l.home // what is in the folder has no part in it
 		}
-		out, err := cmd.Output()
-		if cause := context.Cause(ctx); cause != nil {
+		out := &limited{full: cancel}
+		cmd.Stdout = out
+		err := cmd.Run()
+		if cause := context.Cause(ctx); cause != nil && !out.over {
 			err = cause
 		}
-		text := strings.TrimSpace(string(out))
+		if out.over {
+			err = fmt.Errorf("it printed more than %d bytes, which is no key", maxKey)
+		}
+		text := strings.TrimSpace(string(out.text))
 		if err == nil && text == "" {
 			err = errors.New("it printed nothing")
 		}
@@ -268,6 +277,26 @@ func (l *loader) keyCommand(name string, argv []string) func(context.Context) (S
 		l.out.hide(text)
 		return key, nil
 	}
+}
+
+// maxKey is more than any key has, in bytes.
+const maxKey = 64 << 10
+
+// limited keeps what a command prints, and gives it up when that is too much.
+type limited struct {
+	text []byte
+	over bool
+	full func()
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if len(l.text)+len(p) > maxKey {
+		l.over = true
+		l.full()
+		return 0, io.ErrShortWrite
+	}
+	l.text = append(l.text, p...)
+	return len(p), nil
 }
 
 func sendable(key string) bool {

@@ -227,7 +227,7 @@ func TestACommandPrintsAKey(t *testing.T) {
 	if key, _, err = try(`printf %s "$1"`); err == nil {
 		t.Errorf("a key with a blank: %q", key.Reveal())
 	}
-	for text, says := range map[string]string{"exit 3": "exit status 3", "true": "printed nothing"} {
+	for text, says := range map[string]string{"exit 3": "exit status 3", "true": "printed nothing", "exec cat /dev/zero": "more than 65536 bytes"} {
 		_, _, err := try(text)
 		var e *config.Error
 		if !errors.As(err, &e) || e.Exit != config.ExitConfig || !strings.Contains(e.Text, says) || !strings.Contains(e.Text, "keyCommand") {
