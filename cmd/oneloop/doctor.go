@@ -108,16 +108,23 @@ func (d *diagnosis) lack(code int, what string) {
 }
 
 func (p *program) lookAtSettings(d *diagnosis, s *config.Settings) {
+	a, _ := s.Access(s.Model.Provider)
 	for _, c := range []struct {
 		kind string
 		set  bool
-	}{{"key", s.Key.Set()}, {"token", s.Token.Set()}} {
+	}{{"key", a.Key.Set() || a.Commanded()}, {"token", a.Token.Set()}} {
 		if c.set {
-			d.Credentials = append(d.Credentials, foundKey{c.kind, s.From[c.kind]})
+			d.Credentials = append(d.Credentials, foundKey{c.kind, a.From})
 		}
 	}
-	if len(d.Credentials) == 0 {
+	switch {
+	case s.Undecided != nil:
+		d.lack(exitConfig, p.explain(s.Undecided))
+	case a.Configured():
+	case a.Name == "anthropic":
 		d.lack(exitConfig, p.words.DoctorNoKey)
+	default:
+		d.lack(exitConfig, p.explain(p.unkeyed(a)))
 	}
 	d.Model = p.modelName()
 	if u, err := url.Parse(p.address()); err == nil {
