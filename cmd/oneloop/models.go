@@ -18,6 +18,7 @@ import (
 
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
+	"oneloop/internal/wire"
 	"oneloop/model/anthropic"
 	"oneloop/model/catalog"
 	"oneloop/model/ollama"
@@ -107,11 +108,13 @@ const listTime = 2 * time.Second
 func (p *program) list(ctx context.Context, a config.Access, whole bool) listed {
 	l := listed{Name: a.Name, API: a.API, BaseURL: cmp.Or(a.BaseURL, anthropic.DefaultBaseURL), Configured: a.Configured(), From: a.From,
 		Variables: a.Variables(), Models: []listedModel{}}
-	if u, err := url.Parse(l.BaseURL); err == nil {
-		l.BaseURL = u.Redacted()
-	}
 	if a.API == catalog.Ollama {
 		l.BaseURL = ollama.Address(a.BaseURL)
+	}
+	if u, err := url.Parse(l.BaseURL); err == nil {
+		l.BaseURL = wire.SafeURL(u)
+	} else { // what is in it cannot be told apart
+		l.BaseURL = wire.Mask
 	}
 	var served []serving
 	if a.Through != "" {
@@ -124,7 +127,7 @@ func (p *program) list(ctx context.Context, a config.Access, whole bool) listed 
 			if cause := context.Cause(ctx); cause != nil {
 				err = cause
 			}
-			l.Error = oneLine(err.Error())
+			l.Error = wire.Redact(oneLine(err.Error()), p.settings.Secrets()...)
 		}
 		l.Reachable = err == nil
 	}
@@ -371,8 +374,10 @@ func (p *program) abilities(m listedModel, reached bool) string {
 			list = append(list, w.ModelAbilities[i])
 		}
 	}
-	if len(m.Efforts) > 0 {
-		list[len(list)-1] += " (" + strings.Join(m.Efforts, " ") + ")"
+	if efforts := "(" + strings.Join(m.Efforts, " ") + ")"; len(m.Efforts) > 0 && (m.Reasoning == nil || *m.Reasoning) {
+		list[len(list)-1] += " " + efforts
+	} else if len(m.Efforts) > 0 { // as a file says of a model
+		list = append(list, efforts)
 	}
 	if reached && !m.Served {
 		list = append(list, w.ModelNotServed)

@@ -1,9 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +18,83 @@ import (
 	"oneloop/looptest/script"
 	"oneloop/looptest/wires"
 )
+
+func TestModelsShowsNoCredentialWhereverItStands(t *testing.T) {
+	key := "key-that-nobody-sees"
+	var address string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		if r.URL.Query().Get("api-version") == "" {
+			t.Errorf("%s: the query of the address is gone", address)
+		}
+		fmt.Fprintf(c, "HTTP/1.1 401 no %s\r\nContent-Length: 0\r\n\r\n", key)
+	}))
+	defer server.Close()
+	p := newProduct(t)
+	address = server.URL + "/v1?api-version=1&key=secret-in-the-query"
+	p.env = append(p.env, "ANTHROPIC_API_KEY=", "DEEPSEEK_API_KEY="+key, "DEEPSEEK_BASE_URL="+address, "OLLAMA_HOST=http://me:secret-of-mine@127.0.0.1:1")
+	for _, args := range [][]string{{"models"}, {"models", "--json"}, {"models", "deepseek"}} {
+		o := p.run(args...)
+		if o.code != exitDone || !strings.Contains(o.stdout, "401") || strings.Contains(o.stdout+o.stderr, key) || strings.Contains(o.stdout+o.stderr, "secret-") {
+			t.Errorf("%v: %d: %s %s", args, o.code, o.stdout, o.stderr)
+		}
+	}
+}
+
+func TestWhatAFileSaysOfAModelReachesTheAPI(t *testing.T) {
+	p := newProduct(t)
+	var got string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/api/show") {
+			w.Write([]byte(`{"capabilities":["completion","vision"]}`))
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got = string(body)
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	defer server.Close()
+	settings := p.settings(`{"providers":{
+		"chat":{"baseURL":"` + server.URL + `"}, "responses":{"baseURL":"` + server.URL + `","api":"openai-responses"},
+		"messages":{"baseURL":"` + server.URL + `","api":"anthropic"}, "google":{"baseURL":"` + server.URL + `","api":"gemini","headers":{"X-Goog-Api-Key":"k-of-google"}},
+		"llama":{"baseURL":"` + server.URL + `","api":"ollama"}}}`)
+	var blind, sees []string
+	apis := []string{"chat", "responses", "messages", "google", "llama"}
+	for _, api := range apis {
+		blind = append(blind, `{"id":"`+api+`/blind","images":false,"reasoning":false,"efforts":["low"]}`)
+		sees = append(sees, `{"id":"`+api+`/sees","images":true,"reasoning":true,"efforts":["low"]}`)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(settings), "models.json"), []byte(`{"models":[`+strings.Join(append(blind, sees...), ",")+`]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var dot bytes.Buffer
+	if err := png.Encode(&dot, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
+		t.Fatal(err)
+	}
+	p.puts("dot.png", dot.String())
+	for _, api := range apis {
+		for model, seen := range map[string]bool{"blind": false, "sees": true} {
+			p.run("--model", api+"/"+model, "--effort", "low", "--image", "dot.png", "what is this?")
+			if strings.Contains(got, "iVBORw0KGgo") != seen || strings.Contains(got, "stood here") == seen {
+				t.Errorf("%s/%s was sent %.300s", api, model, got)
+			}
+			if low := strings.ToLower(got); api != "llama" && !(strings.Contains(low, `"low"`) || api == "google" && strings.Contains(low, "thinking")) {
+				t.Errorf("%s/%s was not asked for its effort: %.300s", api, model, got)
+			}
+		}
+	}
+	if o := p.run("models", "chat"); o.code != exitDone || !strings.Contains(o.stdout, "(low)") {
+		t.Errorf("%d: %s%s", o.code, o.stdout, o.stderr)
+	}
+}
 
 func TestModelsListsWhatIsSetUpAndWhatAnswers(t *testing.T) {
 	slow := make(chan struct{})

@@ -88,10 +88,11 @@ func (p *program) speak(name string, client *http.Client) (oneloop.Model, error)
 			return nil, err
 		}
 	}
+	known := p.settings.Book.Over(m.Provider, m.Name)
 	switch a.API {
 	case catalog.Anthropic:
 		c := anthropic.Config{
-			BaseURL: a.BaseURL, Key: key.Reveal(), Token: a.Token.Reveal(), Model: m.Name, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+			BaseURL: a.BaseURL, Key: key.Reveal(), Token: a.Token.Reveal(), Model: m.Name, Known: known, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
 		}
 		if a.Name == "anthropic" {
 			c.Version = p.settings.APIVersion
@@ -101,15 +102,15 @@ func (p *program) speak(name string, client *http.Client) (oneloop.Model, error)
 		return anthropic.New(c)
 	case catalog.Gemini:
 		return gemini.New(gemini.Config{
-			BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+			BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Known: known, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
 		})
 	case catalog.Ollama:
 		return ollama.New(ollama.Config{
-			BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Context: int(p.settings.ContextWindow), Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+			BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Context: int(p.settings.ContextWindow), Known: known, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
 		})
 	}
 	c := openai.Config{
-		BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Dialect: a.Dialect, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+		BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Dialect: a.Dialect, Known: known, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
 	}
 	if a.API == catalog.Responses {
 		return openai.NewResponses(c)

@@ -56,6 +56,10 @@ type Config struct {
 	Version string // anthropic-version; empty: by host
 	Model   string
 
+	// Known corrects what the catalogue says of the model: what it can do, its
+	// limits. Nil: the catalogue is right.
+	Known func(catalog.Model) catalog.Model
+
 	Betas  []string    // sent as one anthropic-beta header
 	Header http.Header // further headers; they do not replace the credentials
 	Client *http.Client
@@ -98,6 +102,9 @@ func New(c Config) (*Model, error) {
 	}
 	m := &Model{name: c.Model, streamEvents: c.StreamEvents}
 	m.known, m.isKnown = catalog.Find(c.Model)
+	if c.Known != nil {
+		m.known, m.isKnown = c.Known(m.known), true
+	}
 	h, err := header(c, u)
 	if err != nil {
 		return nil, fmt.Errorf("anthropic: %w", err)
@@ -157,7 +164,7 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	enc := m.idle.Take(req.Messages, func() *encoder { return &encoder{model: m.name} })
+	enc := m.idle.Take(req.Messages, func() *encoder { return &encoder{model: m.name, blind: m.known.Images == catalog.No} })
 	defer m.idle.Give(enc)
 	body, err := m.encode(enc, req, emit)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 // further message of the same role can join it.
 type encoder struct {
 	model string
+	blind bool // it is known to take no images
 	head  head
 	run   wire.Run
 	open  oneloop.Role       // of the last message in run; empty: there is none
@@ -60,7 +61,7 @@ func (e *encoder) grow(msgs []*oneloop.Message) error {
 // cut goes back to the first n messages, in new memory.
 func (e *encoder) cut(n int) {
 	old := *e
-	*e = encoder{model: old.model, head: old.head, ids: map[string]bool{}}
+	*e = encoder{model: old.model, blind: old.blind, head: old.head, ids: map[string]bool{}}
 	if n > 0 {
 		e.run = old.run.UpTo(old.at[n-1].end)
 		e.msgs = slices.Clone(old.msgs[:n])
@@ -88,6 +89,9 @@ func (e *encoder) add(m *oneloop.Message) error {
 		b = project(b, m.Origin, e.model)
 		if b == nil {
 			continue
+		}
+		if e.blind {
+			b = unseen(b)
 		}
 		if p.last < 0 {
 			e.run.Next()

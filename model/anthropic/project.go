@@ -1,6 +1,10 @@
 package anthropic
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"oneloop"
 	"oneloop/internal/rawjson"
 	"oneloop/internal/wire"
@@ -17,7 +21,8 @@ import (
 //	                                      API refuses is written in letters it takes, and input
 //	                                      that is no object is wrapped in one
 //	ToolResult   -                        details; media beside an error; an id as for ToolUse
-//	Media        nothing                  all but type and data
+//	Media        nothing                  all but type and data; an image for a model that is known to
+//	                                      take none is named and not sent
 //	Opaque       redacted reasoning, if   the block, unless it is ours
 //	             another model was asked
 //
@@ -57,6 +62,31 @@ func project(b oneloop.Block, from oneloop.Origin, model string) oneloop.Block {
 		if !asIs || other && b.Type == "redacted_thinking" {
 			return nil
 		}
+	}
+	return b
+}
+
+// unseen is a block for a model that takes no images: each is named and not
+// sent. It is b itself where there is none.
+func unseen(b oneloop.Block) oneloop.Block {
+	switch b := b.(type) {
+	case *oneloop.Media:
+		if strings.HasPrefix(b.MIME, "image/") {
+			return &oneloop.Text{Text: fmt.Sprintf("[an image (%s) stood here, which this model cannot be sent]", b.MIME)}
+		}
+	case *oneloop.ToolResult:
+		image := func(b oneloop.Block) bool {
+			m, ok := b.(*oneloop.Media)
+			return ok && strings.HasPrefix(m.MIME, "image/")
+		}
+		if !slices.ContainsFunc(b.Content, image) {
+			return b
+		}
+		out := plainResult(b)
+		for i, inner := range out.Content {
+			out.Content[i] = unseen(inner)
+		}
+		return out
 	}
 	return b
 }

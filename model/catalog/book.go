@@ -181,6 +181,16 @@ func (b *Book) FindIn(provider, id string) (Model, bool) {
 	return m, ok
 }
 
+// Over is what the file says of a model, to be put over what is known of it; nil
+// when it says nothing.
+func (b *Book) Over(provider, id string) func(Model) Model {
+	e := b.entry(provider, id)
+	if e == nil {
+		return nil
+	}
+	return e.put
+}
+
 // Find is [Find] with what the file says.
 func (b *Book) Find(name string) (Model, bool) {
 	if b != nil {

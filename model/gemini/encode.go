@@ -202,6 +202,8 @@ func (m *Model) reasons() catalog.Thinking {
 		return catalog.Adaptive
 	case m.generation >= 2.5 && !strings.Contains(m.name, "image"):
 		return catalog.Budget
+	case m.isKnown && len(m.known.Efforts) > 0:
+		return catalog.Adaptive
 	}
 	return catalog.NoThinking
 }

@@ -49,6 +49,10 @@ type Config struct {
 	Token   string // sent as Authorization: Bearer
 	Model   string // "gemini-…", or with a collection: "tunedModels/…"
 
+	// Known corrects what the catalogue says of the model: what it can do, its
+	// limits. Nil: the catalogue is right.
+	Known func(catalog.Model) catalog.Model
+
 	Header http.Header // further headers; they do not replace the credentials
 	Client *http.Client
 
@@ -96,6 +100,9 @@ func New(c Config) (*Model, error) {
 	m := &Model{name: name, streamEvents: c.StreamEvents, generation: generation(name)}
 	m.known, m.isKnown = catalog.Find(name)
 	m.isKnown = m.isKnown && m.known.Provider == catalog.Gemini
+	if c.Known != nil {
+		m.known, m.isKnown = c.Known(m.known), true
+	}
 	m.caller = wire.NewCaller(wire.Caller{
 		API: API, URL: u, Header: h, Client: c.Client, MaxEvent: c.MaxEvent, Read: fillError,
 		Secrets: []string{strings.TrimSpace(c.Key), strings.TrimSpace(c.Token)},
@@ -202,6 +209,7 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 
 func (m *Model) encoder() *encoder {
 	e := newEncoder(m.name)
+	e.blind = m.known.Images == catalog.No
 	e.unsealed = m.unsealed.Load()
 	return e
 }

@@ -25,7 +25,8 @@ import (
 //	ToolResult   -                      details; a model before generation 3 gets the media of the
 //	                                    results of a message behind them, as parts of their own
 //	Media        nothing                all but type and data; of a type that the API refuses, such
-//	                                    as image/gif, it is named and not sent
+//	                                    as image/gif, and an image for a model that takes none, it
+//	                                    is named and not sent
 //	Opaque       nothing                the block; in a message of the user and in a result a text
 //	                                    says so
 //
@@ -36,6 +37,7 @@ import (
 type target struct {
 	model    string
 	signs    bool // it refuses calls without a signature
+	blind    bool // it is known to take no images
 	results  bool // media may stand inside a result
 	unsealed bool // it refuses signatures that were its own: what it said is as of another model
 }
@@ -81,7 +83,7 @@ func (e *encoder) project(m *oneloop.Message) ([][]byte, error) {
 			p, beside := e.result(b)
 			parts, media = append(parts, p), append(media, beside...)
 		case *oneloop.Media:
-			if takes(b.MIME) {
+			if e.takes(b.MIME) {
 				parts = append(parts, mediaPart(b))
 			} else {
 				parts = append(parts, textPart(notSent(b)))
@@ -105,11 +107,11 @@ func notTaken(b *oneloop.Opaque) string {
 
 // takes reports whether the API takes media of a type. A request with any other
 // is refused, and so would be every one after it.
-func takes(mime string) bool {
+func (t target) takes(mime string) bool {
 	kind, name, _ := strings.Cut(mime, "/")
 	switch kind {
 	case "image":
-		return slices.Contains([]string{"png", "jpeg", "webp", "heic", "heif"}, name)
+		return !t.blind && slices.Contains([]string{"png", "jpeg", "webp", "heic", "heif"}, name)
 	case "text", "audio", "video":
 		return true
 	}
@@ -162,7 +164,7 @@ func (e *encoder) result(r *oneloop.ToolResult) (part []byte, beside [][]byte) {
 			}
 		case *oneloop.Media:
 			switch {
-			case !takes(b.MIME):
+			case !e.takes(b.MIME):
 				texts = append(texts, notSent(b))
 			case e.results && slices.Contains(inside, b.MIME):
 				within = append(within, mediaPart(b))

@@ -25,6 +25,7 @@ import (
 
 	"oneloop"
 	"oneloop/internal/wire"
+	"oneloop/model/catalog"
 )
 
 // API is the name of this API in [oneloop.Origin] and [oneloop.APIError].
@@ -44,6 +45,10 @@ type Config struct {
 	Model   string
 	Context int // tokens of prompt and reply together; 0: DefaultContext. Never more than the model has
 
+	// Known corrects what the catalogue says of the model: what it can do, its
+	// limits. Nil: the catalogue is right.
+	Known func(catalog.Model) catalog.Model
+
 	Header http.Header // further headers; they do not replace the credential
 	Client *http.Client
 
@@ -61,6 +66,7 @@ type Model struct {
 	server       *Server
 	caller       *wire.Caller
 	streamEvents bool
+	images       catalog.Ability // as who made it said; the server knows as well
 
 	mu     sync.Mutex
 	learnt bool
@@ -100,6 +106,9 @@ func New(c Config) (*Model, error) {
 		API: API, URL: u, Header: h, Client: c.Client, MaxEvent: c.MaxEvent, Read: fillError, Lines: true,
 		Secrets: []string{strings.TrimSpace(c.Key)},
 	})
+	if c.Known != nil {
+		m.images = c.Known(catalog.Model{}).Images
+	}
 	m.server = &Server{base: base, header: h, client: m.caller.Client}
 	return m, nil
 }
@@ -144,7 +153,9 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	enc := m.idle.Take(req.Messages, func() *encoder { return newEncoder(m.name, !info.Known || info.Vision) })
+	enc := m.idle.Take(req.Messages, func() *encoder {
+		return newEncoder(m.name, m.images == catalog.Yes || m.images == catalog.Unknown && (!info.Known || info.Vision))
+	})
 	defer m.idle.Give(enc)
 	body, fit, err := m.encode(enc, req, info, emit)
 	if err != nil {

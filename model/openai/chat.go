@@ -63,7 +63,7 @@ func NewChat(c Config) (*Chat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{name: c.Model, dialect: d, known: d.known(c.Model), caller: call, asCame: c.StreamEvents}, nil
+	return &Chat{name: c.Model, dialect: d, known: c.corrected(d.known(c.Model)), caller: call, asCame: c.StreamEvents}, nil
 }
 
 // Generate implements [oneloop.Model]. emit may be nil.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"oneloop/internal/wire"
+	"oneloop/model/catalog"
 )
 
 // ChatAPI is the name of this API in [oneloop.Origin] and [oneloop.APIError].
@@ -34,6 +35,10 @@ type Config struct {
 	Model   string
 	Dialect string // of Chat Completions, by name, see [Dialects]; empty: that of the host, else "compatible"
 
+	// Known corrects what the catalogue says of the model: what it can do, its
+	// limits. Nil: the catalogue is right.
+	Known func(catalog.Model) catalog.Model
+
 	Header http.Header // further headers; they do not replace the key
 	Client *http.Client
 
@@ -43,6 +48,14 @@ type Config struct {
 	// MaxEvent bounds the bytes of one event of the stream and of an answer
 	// that is no stream; 0: 64 MiB.
 	MaxEvent int
+}
+
+// corrected is what is known of the model, as c has it.
+func (c Config) corrected(m catalog.Model) catalog.Model {
+	if c.Known == nil {
+		return m
+	}
+	return c.Known(m)
 }
 
 // caller is who asks path at the address of c.

@@ -11,6 +11,7 @@ import (
 
 	"oneloop"
 	"oneloop/internal/wire"
+	"oneloop/model/catalog"
 )
 
 // ResponsesAPI is the name of this API in [oneloop.Origin] and
@@ -21,10 +22,12 @@ const ResponsesAPI = "openai-responses"
 // without the memory that the API offers: a request holds the whole
 // conversation, and nothing is stored. It is safe for concurrent use.
 type Responses struct {
-	name   string
-	vendor bool // at OpenAI's, where models that do not reason refuse what has to do with it
-	caller *wire.Caller
-	asCame bool
+	name      string
+	known     catalog.Model
+	corrected bool // who made it said what is known
+	vendor    bool // at OpenAI's, where models that do not reason refuse what has to do with it
+	caller    *wire.Caller
+	asCame    bool
 
 	unsummed     atomic.Bool // summaries of reasoning are refused here
 	unsealed     atomic.Bool // so is sealed reasoning
@@ -53,7 +56,8 @@ func NewResponses(c Config) (*Responses, error) {
 		d, _ := findDialect("", strings.ToLower(u.Hostname()))
 		vendor = d.Name == "openai"
 	}
-	return &Responses{name: c.Model, vendor: vendor, caller: call, asCame: c.StreamEvents}, nil
+	known, _ := catalog.Find(c.Model)
+	return &Responses{name: c.Model, known: c.corrected(known), corrected: c.Known != nil, vendor: vendor, caller: call, asCame: c.StreamEvents}, nil
 }
 
 // Generate implements [oneloop.Model]. emit may be nil.
@@ -62,7 +66,9 @@ func (m *Responses) Generate(ctx context.Context, req *oneloop.Request, emit fun
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	enc := m.idle.Take(req.Messages, func() *responsesEncoder { return newResponsesEncoder(m.name) })
+	enc := m.idle.Take(req.Messages, func() *responsesEncoder {
+		return newResponsesEncoder(responsesTarget{model: m.name, blind: m.known.Images == catalog.No})
+	})
 	defer m.idle.Give(enc)
 	for {
 		msg, err := m.ask(ctx, enc, req, emit)
@@ -114,5 +120,8 @@ func (m *Responses) without(err error, enc *responsesEncoder, n int) string {
 // reasonsHere reports whether the model is known to reason. Some servers put a
 // vendor before its name.
 func (m *Responses) reasonsHere() bool {
+	if m.corrected && m.known.Reasoning != catalog.Unknown {
+		return m.known.Reasoning == catalog.Yes
+	}
 	return reasons(m.name[strings.LastIndexByte(m.name, '/')+1:])
 }

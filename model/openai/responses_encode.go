@@ -25,13 +25,14 @@ type responsesEncoder struct {
 	bare  int             // so many messages go without their reasoning
 }
 
-func newResponsesEncoder(model string) *responsesEncoder {
-	return &responsesEncoder{responsesTarget: responsesTarget{model: model, custom: map[string]bool{}}, taken: map[string]bool{}}
+func newResponsesEncoder(to responsesTarget) *responsesEncoder {
+	to.custom = map[string]bool{}
+	return &responsesEncoder{responsesTarget: to, taken: map[string]bool{}}
 }
 
 // forget renders anew, without the reasoning of the first n messages.
 func (e *responsesEncoder) forget(n int) {
-	*e = *newResponsesEncoder(e.model)
+	*e = *newResponsesEncoder(e.responsesTarget)
 	e.bare = n
 }
 

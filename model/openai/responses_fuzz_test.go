@@ -46,7 +46,7 @@ func checkResponses(t rapid.TB, stream []byte) {
 	if whole.msg == nil {
 		return
 	}
-	e := newResponsesEncoder("gpt-5")
+	e := newResponsesEncoder(responsesTarget{model: "gpt-5"})
 	msgs := []*oneloop.Message{oneloop.UserText("hi"), whole.msg, oneloop.UserText("go on")}
 	body, err := e.body(responsesFor(t), &oneloop.Request{Messages: msgs}, func(oneloop.Event) {})
 	if err != nil || !json.Valid(body.Bytes()) {
@@ -107,7 +107,7 @@ func decodeResponses(t rapid.TB, stream []byte, split bool) (out outcome) {
 func TestWhateverItemsComeGoBackAsTheyCame(t *testing.T) {
 	text := rapid.StringMatching(`[a-zé ]{0,5}[a-z"\\é😀]{1,8}`)
 	rapid.Check(t, func(t *rapid.T) {
-		e, m := newResponsesEncoder("gpt-5"), responsesFor(t)
+		e, m := newResponsesEncoder(responsesTarget{model: "gpt-5"}), responsesFor(t)
 		msgs := []*oneloop.Message{oneloop.UserText("hi")}
 		want, before := []byte(`{"role":"user","content":"hi"}`), []byte(nil)
 		for turn := range rapid.IntRange(1, 4).Draw(t, "turns") {

@@ -27,7 +27,8 @@ import (
 //	ToolUse      nothing                  all but id, name and input; an id of more than 64
 //	                                      characters is written shorter
 //	ToolResult   -                        details; that it was an error is said in words
-//	Media        -                        what is no image and no PDF is named and not sent
+//	Media        -                        what is no image and no PDF, and an image for a model that
+//	                                      takes none, is named and not sent
 //	Opaque       nothing                  the block; in a message of the user and in a result a text
 //	                                      says so
 //
@@ -39,6 +40,7 @@ import (
 // The same message gives the same bytes in every request to the same model.
 type responsesTarget struct {
 	model  string
+	blind  bool            // it is known to take no images
 	custom map[string]bool // ids of calls whose input is no JSON, which are answered in their own way
 }
 
@@ -184,13 +186,13 @@ type input struct {
 	json []byte // of what is no text
 }
 
-func (in *inputs) add(blocks ...oneloop.Block) {
+func (t responsesTarget) add(in *inputs, blocks ...oneloop.Block) {
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case *oneloop.Text:
 			in.text(b.Text)
 		case *oneloop.Media:
-			in.media(b)
+			t.media(in, b)
 		case *oneloop.Opaque:
 			in.text(notTaken(b))
 		}
@@ -203,9 +205,11 @@ func (in *inputs) text(text string) {
 	}
 }
 
-func (in *inputs) media(m *oneloop.Media) {
+func (t responsesTarget) media(in *inputs, m *oneloop.Media) {
 	data := "data:" + m.MIME + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 	switch {
+	case strings.HasPrefix(m.MIME, "image/") && t.blind:
+		in.text(fmt.Sprintf("[an image (%s) stood here, which this model cannot be sent]", m.MIME))
 	case strings.HasPrefix(m.MIME, "image/"):
 		*in = append(*in, input{json: append(rawjson.AppendString([]byte(`{"type":"input_image","detail":"auto","image_url":`), data), '}')})
 	case m.MIME == "application/pdf":
@@ -252,7 +256,7 @@ func (t responsesTarget) user(m *oneloop.Message) [][]byte {
 		if r, ok := b.(*oneloop.ToolResult); ok {
 			out = append(out, t.result(r))
 		} else {
-			rest.add(b)
+			t.add(&rest, b)
 		}
 	}
 	if len(rest) > 0 {
@@ -265,7 +269,7 @@ func (t responsesTarget) user(m *oneloop.Message) [][]byte {
 // every server takes.
 func (t responsesTarget) result(r *oneloop.ToolResult) []byte {
 	var in inputs
-	in.add(r.Content...)
+	t.add(&in, r.Content...)
 	switch text, rest := in.texts(); {
 	case r.IsError && !strings.HasPrefix(text, "Error"):
 		in = append(inputs{{text: "Error: " + cmp.Or(text, oneloop.NoOutput)}}, rest...)
