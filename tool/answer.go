@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"oneloop"
+	"oneloop/internal/rawjson"
 	jsonschema "oneloop/internal/schema"
 )
 
@@ -91,16 +92,52 @@ func (a *Answer) of(schema json.RawMessage, object bool, top map[string]json.Raw
 		defs := ""
 		for _, key := range []string{"$defs", "definitions"} {
 			if top[key] != nil {
-				defs += fmt.Sprintf(`,%q:%s`, key, top[key])
+				defs += fmt.Sprintf(`,%q:%s`, key, moved(rawjson.Value(top[key])))
 			}
 		}
-		a.schema = fmt.Appendf(nil, `{"type":"object","properties":{"answer":%s},"required":["answer"],"additionalProperties":false%s}`, schema, defs)
+		a.schema = fmt.Appendf(nil, `{"type":"object","properties":{"answer":%s},"required":["answer"],"additionalProperties":false%s}`, moved(rawjson.Parse(schema)), defs)
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, a.schema) == nil { // which Parse has read
 		a.schema = b.Bytes()
 	}
 	return a
+}
+
+// moved is a schema that is put inside another one: its references, but for those
+// to definitions, which stay at the top, lead to where it is.
+func moved(v rawjson.Value) rawjson.Value {
+	if len(v) == 0 || v[0] != '{' && v[0] != '[' {
+		return v
+	}
+	out := []byte{v[0]}
+	add := func(key string, val rawjson.Value) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		if v[0] == '{' {
+			out = append(rawjson.AppendString(out, key), ':')
+		}
+		out = append(out, val...)
+	}
+	for item := range v.Items() {
+		add("", moved(item))
+	}
+	for key, val := range v.Fields() {
+		ref, found := strings.CutPrefix(val.Text(), "#")
+		switch name := string(key); {
+		case name == "const", name == "enum", name == "default", name == "examples": // data
+			add(name, val)
+		case name == "$ref" && found && !strings.HasPrefix(ref, "/$defs/") && !strings.HasPrefix(ref, "/definitions/"):
+			add(name, rawjson.AppendString(nil, "#/properties/answer"+ref))
+		default:
+			add(name, moved(val))
+		}
+	}
+	if v[0] == '[' {
+		return append(out, ']')
+	}
+	return append(out, '}')
 }
 
 // AnswerTool is the name of the tool by which an answer is given.
