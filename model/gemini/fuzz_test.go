@@ -243,6 +243,13 @@ func TestASchemaBecomesThePartOfItThatIsKnown(t *testing.T) {
 	if strings.Contains(string(got), "$") || strings.Contains(string(got), "additional") {
 		t.Errorf("%s", got)
 	}
+	many := `"p":{"$ref":"#"},`
+	for i := range 8 {
+		many += fmt.Sprintf(`"q%d":{"$ref":"#"},`, i)
+	}
+	if got, err := subset([]byte(`{"type":"object","properties":{` + strings.TrimSuffix(many, ",") + `}}`)); err != nil || len(got) > 1<<20 {
+		t.Errorf("a schema that names itself nine times has %d bytes, %v", len(got), err)
+	}
 	if got, err := subset([]byte(`{"type":"object","properties":{}}`)); err != nil || got != nil {
 		t.Errorf("no fields: %s, %v", got, err)
 	}

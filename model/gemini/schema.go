@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -33,16 +34,23 @@ func subset(schema []byte) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-type subsetter struct{ root map[string]any }
+type subsetter struct {
+	root map[string]any
+	made int // schemas so far
+}
 
-// maxSchema is how deep references are followed: a schema may name itself.
-const maxSchema = 12
+// A schema may name itself: maxSchema is how deep it is followed, maxMade how
+// many schemas one may become, as each of them may name itself several times.
+const (
+	maxSchema = 12
+	maxMade   = 10_000
+)
 
 // kept are the fields that the API knows and that need no change.
 const kept = " title description nullable maxItems minItems required minProperties maxProperties minLength maxLength pattern default minimum maximum "
 
 func (s *subsetter) schema(in map[string]any, depth int) map[string]any {
-	if depth > maxSchema {
+	if s.made++; depth > maxSchema || s.made > maxMade {
 		return map[string]any{"type": "object"}
 	}
 	if ref, ok := in["$ref"].(string); ok {
@@ -67,8 +75,8 @@ func (s *subsetter) schema(in map[string]any, depth int) map[string]any {
 	s.values(in, out)
 	if props, ok := in["properties"].(map[string]any); ok && len(props) > 0 {
 		fields := map[string]any{}
-		for name, p := range props {
-			fields[name] = s.any(p, depth+1)
+		for _, name := range slices.Sorted(maps.Keys(props)) { // where it ends is the same every time
+			fields[name] = s.any(props[name], depth+1)
 		}
 		out["properties"] = fields
 	}
