@@ -42,10 +42,18 @@ type Message struct {
 }
 
 // Origin says where a message came from. Model is the name that was asked
-// for, which is not always the name the reply carries.
+// for, which is not always the name the reply carries. Two providers may have
+// one API and a model of one name: Host is whom of them was asked.
 type Origin struct {
 	API   string `json:"api,omitempty"`
 	Model string `json:"model,omitempty"`
+	Host  string `json:"host,omitempty"` // with its port, if it has one; empty: it is not known
+}
+
+// Same reports whether both are one model of one provider. Where a host is not
+// known it is taken to be the other's.
+func (o Origin) Same(p Origin) bool {
+	return o.API == p.API && o.Model == p.Model && (o.Host == p.Host || o.Host == "" || p.Host == "")
 }
 
 // Usage counts the tokens of one reply, and what else is on its bill. Reported is false when the API said

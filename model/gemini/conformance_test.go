@@ -214,7 +214,7 @@ func TestRecordedRepliesAreDecodedAndGoBackPartByPart(t *testing.T) {
 				t.Fatal(got.Err)
 			}
 			m := got.Message
-			if m.ID == "" || !m.Usage.Reported || m.Usage.Output == 0 || m.Origin != (oneloop.Origin{API: gemini.API, Model: "gemini-3-pro"}) {
+			if m.ID == "" || !m.Usage.Reported || m.Usage.Output == 0 || !m.Origin.Same(oneloop.Origin{API: gemini.API, Model: "gemini-3-pro"}) || m.Origin.Host == "" {
 				t.Errorf("message %+v", m)
 			}
 			want := recordedParts(t, x.Body)

@@ -32,8 +32,8 @@ type call struct {
 	id   bool // the model gave it its id, so that the answer has to name it
 }
 
-func newEncoder(model string) *encoder {
-	return &encoder{target: targetOf(model), calls: map[string]call{}, taken: map[string]bool{}}
+func newEncoder(model, host string) *encoder {
+	return &encoder{target: targetOf(model, host), calls: map[string]call{}, taken: map[string]bool{}}
 }
 
 // Messages are those that were rendered.

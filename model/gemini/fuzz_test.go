@@ -51,7 +51,7 @@ func checkBack(t testing.TB, msg *oneloop.Message) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := m.encode(newEncoder(m.name), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi"), msg, oneloop.UserText("go on")}}, func(oneloop.Event) {})
+	body, err := m.encode(newEncoder(m.name, m.caller.URL.Host), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi"), msg, oneloop.UserText("go on")}}, func(oneloop.Event) {})
 	if err != nil || !json.Valid(body.Bytes()) {
 		t.Fatalf("%v in %s", err, body.Bytes())
 	}
@@ -165,7 +165,7 @@ func TestALongConversationIsSentWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEncoder(m.name)
+	e := newEncoder(m.name, m.caller.URL.Host)
 	long := strings.Repeat("line\n", 2000)
 	var msgs []*oneloop.Message
 	said := 0
@@ -199,7 +199,7 @@ func TestALongConversationIsSentWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := m.encode(newEncoder(m.name), req, ignore)
+		fresh, err := m.encode(newEncoder(m.name, m.caller.URL.Host), req, ignore)
 		if err != nil {
 			t.Fatal(err)
 		}

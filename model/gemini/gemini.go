@@ -208,7 +208,7 @@ func (m *Model) Generate(ctx context.Context, req *oneloop.Request, emit func(on
 }
 
 func (m *Model) encoder() *encoder {
-	e := newEncoder(m.name)
+	e := newEncoder(m.name, m.caller.URL.Host)
 	e.blind = m.known.Images == catalog.No
 	e.unsealed = m.unsealed.Load()
 	return e
@@ -247,5 +247,5 @@ func (m *Model) adapt(err error, req *oneloop.Request, emit func(oneloop.Event))
 // reply is an answer that takes in what comes. taken are the ids of the calls in
 // the conversation.
 func (m *Model) reply(a *wire.Answer, taken map[string]bool, tools []oneloop.ToolDef) *reply {
-	return &reply{Answer: a, model: m.name, asCame: m.streamEvents, calls: wire.Calls{Taken: taken, Tools: tools}}
+	return &reply{Answer: a, model: m.name, host: m.caller.URL.Host, asCame: m.streamEvents, calls: wire.Calls{Taken: taken, Tools: tools}}
 }

@@ -32,19 +32,23 @@ import (
 //
 // Blank text is left out wherever it comes from.
 //
+// A model of the same name at another host is another model: what one provider
+// sealed the other cannot read.
+//
 // The same message gives the same bytes in every request to the same model, so
 // that going back to a model finds its conversation as it was.
 type target struct {
 	model    string
+	host     string
 	signs    bool // it refuses calls without a signature
 	blind    bool // it is known to take no images
 	results  bool // media may stand inside a result
 	unsealed bool // it refuses signatures that were its own: what it said is as of another model
 }
 
-func targetOf(model string) target {
+func targetOf(model, host string) target {
 	g := generation(model)
-	return target{model: model, signs: g >= 3, results: g >= 3}
+	return target{model: model, host: host, signs: g >= 3, results: g >= 3}
 }
 
 // unsigned stands in the place of a signature that there is none of.
@@ -53,7 +57,7 @@ const unsigned = "skip_thought_signature_validator"
 // asIs reports whether a block of a message from this origin is sent in its own
 // bytes.
 func (t target) asIs(b oneloop.Block, from oneloop.Origin) bool {
-	return !t.unsealed && b.RawJSON() != nil && b.RawAPI() == API && from == oneloop.Origin{API: API, Model: t.model}
+	return !t.unsealed && b.RawJSON() != nil && b.RawAPI() == API && from.Same(oneloop.Origin{API: API, Model: t.model, Host: t.host})
 }
 
 // project returns the parts of a message.

@@ -15,6 +15,7 @@ import (
 type reply struct {
 	*wire.Answer
 	model  string
+	host   string
 	asCame bool // every event is told of
 	calls  wire.Calls
 
@@ -218,7 +219,7 @@ func (r *reply) Message() *oneloop.Message {
 
 func (r *reply) head() *oneloop.Message {
 	return &oneloop.Message{
-		Role: oneloop.Assistant, ID: r.id, Origin: oneloop.Origin{API: API, Model: r.model},
+		Role: oneloop.Assistant, ID: r.id, Origin: oneloop.Origin{API: API, Model: r.model, Host: r.host},
 		Meta: oneloop.Meta{RequestID: r.RequestID},
 	}
 }

@@ -90,11 +90,11 @@ func (m *Chat) Generate(ctx context.Context, req *oneloop.Request, emit func(one
 }
 
 func (m *Chat) target() chatTarget {
-	return chatTarget{model: m.name, dialect: m.dialect, blind: m.known.Images == catalog.No}
+	return chatTarget{model: m.name, host: m.caller.URL.Host, dialect: m.dialect, blind: m.known.Images == catalog.No}
 }
 
 // reply is an answer that takes in what comes. taken are the ids of the calls in
 // the conversation.
 func (m *Chat) reply(a *wire.Answer, taken map[string]bool, tools []oneloop.ToolDef) *chatReply {
-	return &chatReply{Answer: a, model: m.name, dialect: m.dialect, asCame: m.asCame, calls: wire.Calls{Taken: taken, Tools: tools}}
+	return &chatReply{Answer: a, model: m.name, host: m.caller.URL.Host, dialect: m.dialect, asCame: m.asCame, calls: wire.Calls{Taken: taken, Tools: tools}}
 }

@@ -33,9 +33,13 @@ import (
 //
 // Blank text is left out wherever it comes from.
 //
+// A model of the same name at another host is another model: what one provider
+// sealed the other cannot read.
+//
 // The same message gives the same bytes in every request to the same model.
 type chatTarget struct {
 	model   string
+	host    string
 	dialect Dialect
 	blind   bool // it is known to take no images
 }
@@ -55,10 +59,10 @@ func (t chatTarget) messages(m *oneloop.Message) ([][]byte, error) {
 }
 
 // asIs reports whether a block of a message from this origin has the bytes of
-// this API, and whether it is of the same model.
+// this API, and whether it is of the same model of the same provider.
 func (t chatTarget) asIs(b oneloop.Block, from oneloop.Origin) (ours, same bool) {
 	ours = b.RawJSON() != nil && b.RawAPI() == ChatAPI && from.API == ChatAPI
-	return ours, ours && from.Model == t.model
+	return ours, ours && from.Same(oneloop.Origin{API: ChatAPI, Model: t.model, Host: t.host})
 }
 
 // assistant is the message that a reply of a model is sent back as; nil when

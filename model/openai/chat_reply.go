@@ -17,6 +17,7 @@ import (
 type chatReply struct {
 	*wire.Answer
 	model   string
+	host    string
 	dialect Dialect
 	asCame  bool // every event is told of
 	calls   wire.Calls
@@ -313,7 +314,7 @@ func (r *chatReply) Message() *oneloop.Message {
 
 func (r *chatReply) head() *oneloop.Message {
 	m := &oneloop.Message{
-		Role: oneloop.Assistant, ID: r.id, Origin: oneloop.Origin{API: ChatAPI, Model: r.model}, Meta: oneloop.Meta{RequestID: r.RequestID},
+		Role: oneloop.Assistant, ID: r.id, Origin: oneloop.Origin{API: ChatAPI, Model: r.model, Host: r.host}, Meta: oneloop.Meta{RequestID: r.RequestID},
 	}
 	for _, what := range r.lost {
 		wire.Repaired(m, 0, "delta", what, "")

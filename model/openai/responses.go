@@ -67,7 +67,7 @@ func (m *Responses) Generate(ctx context.Context, req *oneloop.Request, emit fun
 		return nil, err
 	}
 	enc := m.idle.Take(req.Messages, func() *responsesEncoder {
-		return newResponsesEncoder(responsesTarget{model: m.name, blind: m.known.Images == catalog.No})
+		return newResponsesEncoder(responsesTarget{model: m.name, host: m.caller.URL.Host, blind: m.known.Images == catalog.No})
 	})
 	defer m.idle.Give(enc)
 	for {
@@ -91,7 +91,7 @@ func (m *Responses) ask(ctx context.Context, enc *responsesEncoder, req *oneloop
 // reply is an answer that takes in what comes. taken are the ids of the calls in
 // the conversation.
 func (m *Responses) reply(a *wire.Answer, taken map[string]bool, tools []oneloop.ToolDef) *responsesReply {
-	return &responsesReply{Answer: a, model: m.name, asCame: m.asCame, calls: wire.Calls{Taken: taken, Tools: tools}}
+	return &responsesReply{Answer: a, model: m.name, host: m.caller.URL.Host, asCame: m.asCame, calls: wire.Calls{Taken: taken, Tools: tools}}
 }
 
 // without leaves out what the API refused and can be done without, and says what

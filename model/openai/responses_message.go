@@ -42,7 +42,7 @@ func (r *responsesReply) Message() *oneloop.Message {
 
 func (r *responsesReply) head() *oneloop.Message {
 	return &oneloop.Message{
-		Role: oneloop.Assistant, ID: r.id, Origin: oneloop.Origin{API: ResponsesAPI, Model: r.model}, Meta: oneloop.Meta{RequestID: r.RequestID},
+		Role: oneloop.Assistant, ID: r.id, Origin: oneloop.Origin{API: ResponsesAPI, Model: r.model, Host: r.host}, Meta: oneloop.Meta{RequestID: r.RequestID},
 	}
 }
 

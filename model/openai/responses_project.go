@@ -37,9 +37,13 @@ import (
 // of tools that the API ran are then lost with it. Blank text is left out
 // wherever it comes from.
 //
+// A model of the same name at another host is another model: what one provider
+// sealed the other cannot read.
+//
 // The same message gives the same bytes in every request to the same model.
 type responsesTarget struct {
 	model  string
+	host   string
 	blind  bool            // it is known to take no images
 	custom map[string]bool // ids of calls whose input is no JSON, which are answered in their own way
 }
@@ -70,7 +74,7 @@ func (t responsesTarget) items(m *oneloop.Message, bare bool) ([][]byte, error) 
 
 // asIs reports whether a block is sent as it came.
 func (t responsesTarget) asIs(b oneloop.Block, from oneloop.Origin) bool {
-	return b.RawJSON() != nil && b.RawAPI() == ResponsesAPI && from.API == ResponsesAPI && from.Model == t.model
+	return b.RawJSON() != nil && b.RawAPI() == ResponsesAPI && from.Same(oneloop.Origin{API: ResponsesAPI, Model: t.model, Host: t.host})
 }
 
 // isCustom reports whether a call goes back as one whose input is no JSON.

@@ -18,6 +18,7 @@ import (
 type responsesReply struct {
 	*wire.Answer
 	model  string
+	host   string
 	asCame bool // every event is told of
 	calls  wire.Calls
 
