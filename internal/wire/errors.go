@@ -209,6 +209,26 @@ func Overflow(text string) bool {
 	return false
 }
 
+// Wait is the wait that a message of an API, in lower case, asks for: "please try
+// again in 1m30.5s." or "please retry after 20 seconds."; 0: none.
+func Wait(text string) time.Duration {
+	for _, words := range []string{"try again in ", "retry in ", "retry after ", "try again after "} {
+		_, rest, ok := strings.Cut(text, words)
+		if !ok {
+			continue
+		}
+		word, after, _ := strings.Cut(rest, " ")
+		d, err := time.ParseDuration(strings.TrimRight(word, ".,"))
+		if err != nil && strings.HasPrefix(after, "second") {
+			d, err = time.ParseDuration(word + "s")
+		}
+		if err == nil && d > 0 && d < 365*24*time.Hour {
+			return d
+		}
+	}
+	return 0
+}
+
 // permanent reports whether a transport error will be the same next time.
 func permanent(err error) bool {
 	var (

@@ -66,6 +66,9 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 		}
 	}
 	text := strings.ToLower(e.Message)
+	if e.RetryAfter == 0 { // of a gateway that hands on the text alone
+		e.RetryAfter = wire.Wait(text)
+	}
 	switch {
 	case e.Code == "API_KEY_INVALID", strings.Contains(text, "api key not valid"):
 		e.Class = oneloop.ErrAuth

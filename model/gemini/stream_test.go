@@ -129,6 +129,13 @@ func TestARefusedRateSaysHowLongToWait(t *testing.T) {
 	}
 }
 
+func TestAWaitThatOnlyTheTextNamesIsKept(t *testing.T) {
+	got := ask(t, "m", hi(), 429, "application/json", strings.NewReader(`{"error":{"status":"RESOURCE_EXHAUSTED","message":"You exceeded your quota. Please retry in 33.5s."}}`))
+	if e, ok := errors.AsType[*oneloop.APIError](got.Err); !ok || e.RetryAfter != 33500*time.Millisecond {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestAQuotaOfADayIsNotTriedAgain(t *testing.T) {
 	for quota, retry := range map[string]oneloop.Retryable{"GenerateRequestsPerDayPerProjectPerModel-FreeTier": oneloop.RetryNo, "GenerateRequestsPerMinutePerProjectPerModel-FreeTier": oneloop.RetryUnsaid} {
 		got := ask(t, "m", hi(), 429, "application/json", strings.NewReader(`{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"`+quota+`"}]},{"retryDelay":"3s"}]}}`))

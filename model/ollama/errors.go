@@ -24,6 +24,7 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 	}
 	e.Message = clean(text)
 	said := strings.ToLower(e.Message)
+	e.RetryAfter = wire.Wait(said)
 	has := func(words ...string) bool {
 		for _, w := range words {
 			if !strings.Contains(said, w) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"oneloop"
 	"oneloop/model/ollama"
@@ -504,6 +505,15 @@ func TestErrorsHaveAClass(t *testing.T) {
 		if got := ask(t, f, hi()); !errors.Is(got.Err, c.class) || got.Message != nil {
 			t.Errorf("%d %s: %v", c.status, c.body, got.Err)
 		}
+	}
+}
+
+func TestAWaitThatTheTextNamesIsKept(t *testing.T) {
+	f := &fake{status: 429, contentType: "application/json", chat: func() io.Reader {
+		return strings.NewReader(`{"error":"you have reached your hourly usage limit, please try again in 12m0s"}`)
+	}}
+	if e, ok := errors.AsType[*oneloop.APIError](ask(t, f, hi()).Err); !ok || e.RetryAfter != 12*time.Minute {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -235,6 +235,11 @@ func TestErrorsHaveTheClassOfTheirWords(t *testing.T) {
 		{400, `[{"error":{"code":400,"message":"in a list","status":"INVALID_ARGUMENT"}}]`, oneloop.ErrInvalidRequest, 0},
 		{200, `{"error":{"code":429,"message":"slow down"}}`, oneloop.ErrRateLimited, 0},
 		{200, `{"error":{"code":402,"message":"pay"}}`, oneloop.ErrBilling, 0},
+		{200, `{"error":{"code":"data_inspection_failed","message":"Input data may contain inappropriate content."}}`, oneloop.ErrInvalidRequest, 0},
+		{200, `{"error":{"code":"1301","message":"系统检测到输入或生成内容可能包含不安全或敏感内容"}}`, oneloop.ErrInvalidRequest, 0},
+		{200, `{"error":{"code":"image_parse_error","message":"cannot be read"}}`, oneloop.ErrInvalidRequest, 0},
+		{200, `{"error":{"code":"image_content_policy_violation","message":"no"}}`, oneloop.ErrInvalidRequest, 0},
+		{500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, oneloop.ErrInvalidRequest, 0},
 	} {
 		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: x.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(x.body)), Request: r}, nil

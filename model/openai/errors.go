@@ -38,6 +38,8 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 	text := strings.ToLower(e.Message)
 	class := classOf(e.Type, e.Code)
 	switch {
+	case strings.Contains(text, "image input is not supported"): // of llama.cpp, with status 500
+		class = oneloop.ErrInvalidRequest
 	case class == nil && e.Status == 200:
 		class = classOfStatus(code)
 	case class == oneloop.ErrInvalidRequest && e.Status >= 400 && e.Status != 400 && e.Status != 422, class == oneloop.ErrServer && e.Status > 500:
@@ -52,14 +54,18 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 	case (e.Class == oneloop.ErrInvalidRequest || e.Class == oneloop.ErrServer || e.Class == oneloop.ErrTooLarge) && overflow(text):
 		e.Class, e.Retry = oneloop.ErrContextOverflow, oneloop.RetryNo
 	}
-	e.RetryAfter = cmp.Or(retryInfo(body.Field("details")), delay(text), wireDelay(body.Field("metadata").Field("headers")))
+	e.RetryAfter = cmp.Or(retryInfo(body.Field("details")), wire.Wait(text), wireDelay(body.Field("metadata").Field("headers")))
 }
 
 // classOf is the class of the words that APIs use; nil: they say nothing that is
 // known here.
 func classOf(kind, code string) error {
 	for _, word := range []string{code, kind} {
-		switch strings.ToLower(word) {
+		word = strings.ToLower(word)
+		if strings.Contains(word, "image") || strings.HasSuffix(word, "policy_violation") { // the same next time
+			return oneloop.ErrInvalidRequest
+		}
+		switch word {
 		case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "exceeded_current_quota_error", "arrearage", "1113", "insufficient_balance":
 			return oneloop.ErrBilling
 		case "rate_limit_exceeded", "rate_limit_error", "rate_limit_reached_error", "requests", "tokens", "throttling", "throttling.ratequota",
@@ -75,7 +81,8 @@ func classOf(kind, code string) error {
 			return oneloop.ErrOverloaded
 		case "server_error", "internal_error", "internal_server_error", "api_error", "upstream_error", "timeout", "vector_store_timeout":
 			return oneloop.ErrServer
-		case "invalid_request_error", "invalid_prompt", "invalid_parameter_error", "badrequesterror", "invalid_request":
+		case "invalid_request_error", "invalid_prompt", "invalid_parameter_error", "badrequesterror", "invalid_request", "1210", "1213", "1214",
+			"content_filter", "data_inspection_failed", "datainspectionfailed", "1301": // what is not to be said, by Azure, Alibaba and Zhipu
 			return oneloop.ErrInvalidRequest
 		}
 	}
@@ -119,26 +126,6 @@ func overflow(text string) bool {
 		}
 	}
 	return false
-}
-
-// delay is the wait that a message asks for: "Please try again in 1m30.5s." or
-// "Please retry after 20 seconds."
-func delay(text string) time.Duration {
-	for _, words := range []string{"try again in ", "retry in ", "retry after ", "try again after "} {
-		_, rest, ok := strings.Cut(text, words)
-		if !ok {
-			continue
-		}
-		word, after, _ := strings.Cut(rest, " ")
-		d, err := time.ParseDuration(strings.TrimRight(word, ".,"))
-		if err != nil && strings.HasPrefix(after, "second") {
-			d, err = time.ParseDuration(word + "s")
-		}
-		if err == nil && d > 0 && d < 365*24*time.Hour {
-			return d
-		}
-	}
-	return 0
 }
 
 // retryInfo is the wait in the details of an error of Google's.
