@@ -39,7 +39,7 @@ func fillError(e *oneloop.APIError, v rawjson.Value, clean func(string) string) 
 	case has("model", "not found"):
 		e.Class, e.Retry = oneloop.ErrNotFound, oneloop.RetryNo
 		e.Message += "; get it with: ollama pull NAME"
-	case has("does not support"), has("invalid model name"):
+	case has("does not support"), has("invalid model name"), has("process inputs", "image"): // the last with status 500
 		e.Class = oneloop.ErrInvalidRequest
 	case has("server busy"), has("maximum pending requests"):
 		e.Class = oneloop.ErrOverloaded

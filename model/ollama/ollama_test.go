@@ -488,6 +488,7 @@ func TestErrorsHaveAClass(t *testing.T) {
 		{404, `404 page not found`, oneloop.ErrNotFound},
 		{400, `{"error":"registry/x does not support tools"}`, oneloop.ErrInvalidRequest},
 		{500, `{"error":"model requires more system memory (9 GiB) than is available (4 GiB)"}`, oneloop.ErrServer},
+		{500, `{"error":"failed to process inputs: image: unknown format"}`, oneloop.ErrInvalidRequest},
 		{500, `{"error":"error parsing tool call: raw='x'"}`, oneloop.ErrServer},
 		{503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`, oneloop.ErrOverloaded},
 		{401, `{"error":"unauthorized","signin_url":"https://x"}`, oneloop.ErrAuth},
