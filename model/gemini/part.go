@@ -257,7 +257,7 @@ func (p *part) toolUse(r *reply, m *oneloop.Message, cut bool) *oneloop.ToolUse 
 	}
 	if c.ID != said {
 		wire.Repaired(m, p.number, "id", said, c.ID)
-		if said != "" {
+		if !call.Field("id").IsNull() { // an empty one is none that a result can name
 			set("id", rawjson.AppendString(nil, c.ID))
 		}
 	}

@@ -146,6 +146,20 @@ func TestAQuotaOfADayIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+func TestACallWithAnEmptyIDIsAnsweredByTheOneItIsGiven(t *testing.T) {
+	got := stream(t, said("STOP", `{"functionCall":{"name":"Bash","args":{},"id":""}}`))
+	if got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	id := got.Message.ToolUses()[0].ID
+	back := sent(t, "gemini-3-pro", answered(stored(t, got.Message)))
+	for _, part := range []string{`{"functionCall":{"name":"Bash","args":{},"id":"` + id + `"}`, `{"functionResponse":{"id":"` + id + `"`} {
+		if !strings.Contains(back, part) {
+			t.Errorf("sent\n%s\nwithout\n%s", back, part)
+		}
+	}
+}
+
 func TestTheFourRepairsAreMadeAndGoBack(t *testing.T) {
 	got := stream(t, said("STOP", `{"text":"  "}`,
 		`{"functionCall":{"name":"a b","args":{}},"thoughtSignature":"s"}`,

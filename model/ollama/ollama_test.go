@@ -542,6 +542,18 @@ func TestTheFourRepairsAreMadeAndGoBack(t *testing.T) {
 	}
 }
 
+func TestAnEmptyIDOrInputComesBackAsOneThatCanBeTaken(t *testing.T) {
+	got := ask(t, &fake{chat: says(piece(`"tool_calls":[{"id":"","function":{"name":"Bash","arguments":""}}]`), end("stop", 20, 3))}, hi())
+	if got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	id := got.Message.ToolUses()[0].ID
+	back := messages(sent(t, &fake{}, ollama.Config{}, answered(stored(t, got.Message))))
+	if want := `"tool_calls":[{"id":"` + id + `","function":{"name":"Bash","arguments":{}}}]`; !strings.Contains(back, want) || !strings.Contains(back, `"tool_call_id":"`+id+`"`) {
+		t.Errorf("sent\n%s\nwithout\n%s", back, want)
+	}
+}
+
 func TestUsageThatIsOddIsNotReported(t *testing.T) {
 	for counts, reported := range map[string]bool{`"prompt_eval_count":20,"eval_count":3`: true, `"prompt_eval_count":20.0`: true, `"eval_count":3`: false,
 		`"prompt_eval_count":-1`: false, `"prompt_eval_count":"20"`: false, `"prompt_eval_count":20,"eval_count":1e30`: false, `"prompt_eval_count":null`: false} {

@@ -303,7 +303,7 @@ func (r *reply) toolUse(p *part, number int, m *oneloop.Message) *oneloop.ToolUs
 	var edits, inside []rawjson.Edit
 	if c.ID != said {
 		wire.Repaired(m, number, "id", said, c.ID)
-		if said != "" {
+		if !raw.Field("id").IsNull() { // an empty one is none that a result can name
 			edits = append(edits, rawjson.Edit{Name: "id", Value: rawjson.AppendString(nil, c.ID)})
 		}
 	}
@@ -315,6 +315,9 @@ func (r *reply) toolUse(p *part, number int, m *oneloop.Message) *oneloop.ToolUs
 	c.Input, c.Broken = wire.Input(args, false)
 	if !rawjson.Parse(args).IsObject() && !wire.Blank(string(args)) {
 		wire.Repaired(m, number, "input", wire.Shorten(string(args)), "")
+		inside = append(inside, rawjson.Edit{Name: "arguments", Value: c.Input})
+	}
+	if string(function.Field("arguments")) == `""` { // the server itself takes an object only
 		inside = append(inside, rawjson.Edit{Name: "arguments", Value: c.Input})
 	}
 	if !function.IsObject() {
