@@ -257,6 +257,9 @@ func (l *loader) keyCommand(name string, argv []string) func(context.Context) (S
 		out := &limited{full: cancel}
 		cmd.Stdout = out
 		err := cmd.Run()
+		if errors.Is(err, exec.ErrWaitDelay) { // it is done, and what it left running has its output still open
+			err = nil
+		}
 		if cause := context.Cause(ctx); cause != nil && !out.over {
 			err = cause
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -223,6 +224,16 @@ func TestACommandPrintsAKey(t *testing.T) {
 	}
 	if runs, _ := os.ReadFile(filepath.Join(w.home, "runs")); string(runs) != "x\n" {
 		t.Errorf("it ran %d times", len(runs)/2)
+	}
+	if key, _, err = try(`sleep 30 & echo $! >> "$HOME/left"; echo a-key-and-an-agent`); err != nil || key.Reveal() != "a-key-and-an-agent" {
+		t.Errorf("%q, %v", key.Reveal(), err)
+	}
+	left, err := os.ReadFile(filepath.Join(w.home, "left"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pid := range strings.FieldsSeq(string(left)) {
+		exec.Command("kill", pid).Run() // it may be gone
 	}
 	if key, _, err = try(`printf %s "$1"`); err == nil {
 		t.Errorf("a key with a blank: %q", key.Reveal())
