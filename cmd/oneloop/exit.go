@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"oneloop"
 	"oneloop/internal/config"
 	"oneloop/internal/tui"
+	"oneloop/model/catalog"
 )
 
 // Exit codes, as `oneloop help` lists them.
@@ -127,10 +129,18 @@ func (p *program) hint(err error) string {
 // named is a hint with the variables of the provider that is asked.
 func (p *program) named(hint string) string {
 	a, _ := p.settings.Access(p.settings.Model.Provider)
-	if a.Name == "" || a.Name == "anthropic" || a.Name != p.settings.Model.Provider || len(a.Keys) == 0 || a.Address == "" {
+	if a.Name == "" || a.Name == "anthropic" || a.Name != p.settings.Model.Provider || a.Through != "" {
 		return hint
 	}
-	return strings.NewReplacer("ANTHROPIC_API_KEY", a.Keys[0].Variable, "ANTHROPIC_BASE_URL", a.Address).Replace(hint)
+	key, address := "providers."+a.Name, a.Address
+	if len(a.Keys) > 0 && !a.Commanded() {
+		key = a.Keys[0].Variable
+	}
+	if a.Custom {
+		address = "providers." + a.Name + ".baseURL"
+	}
+	api := map[string]string{catalog.Chat: "Chat Completions API", catalog.Responses: "Responses API", catalog.Gemini: "Gemini API", catalog.Ollama: "Ollama API"}[a.API]
+	return strings.NewReplacer("ANTHROPIC_API_KEY", key, "ANTHROPIC_BASE_URL", address, "Messages API", cmp.Or(api, "Messages API")).Replace(hint)
 }
 
 func (p *program) apiHint(e *oneloop.APIError) string {
@@ -148,7 +158,7 @@ func (p *program) apiHint(e *oneloop.APIError) string {
 	case oneloop.ErrNetwork:
 		return say(p.networkHint(e))
 	case oneloop.ErrNotFound:
-		if e.Type == "" { // nothing of the API's: a page for a wrong address
+		if e.Type == "" && e.Code == "" && !json.Valid(e.Body) { // nothing of an API's: a page for a wrong address
 			return say(w.HintNotAPI)
 		}
 		return fmt.Sprintf(w.HintNotFound, p.modelName(), p.where(e))

@@ -96,6 +96,39 @@ func TestWhatAFileSaysOfAModelReachesTheAPI(t *testing.T) {
 	}
 }
 
+func TestAHintNamesWhatIsSetOfTheProviderThatWasAsked(t *testing.T) {
+	p := newProduct(t)
+	status, body := 401, `{"error":"no"}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}))
+	defer server.Close()
+	p.env = append(p.env, "KEY_OF_MINE=key-of-mine", "DEEPSEEK_API_KEY=key-of-deepseek", "DEEPSEEK_BASE_URL="+server.URL)
+	p.settings(`{"providers":{"mine":{"baseURL":"` + server.URL + `","api":"openai-responses","keyVariable":"KEY_OF_MINE"},
+		"printed":{"baseURL":"` + server.URL + `","keyCommand":["echo","a-key"]}, "llama":{"baseURL":"` + server.URL + `","api":"ollama"}}}`)
+	says := func(model string, want ...string) {
+		t.Helper()
+		o := p.run("--model", model, "hi")
+		for _, w := range append(want, model[:strings.IndexByte(model, '/')]) {
+			if !strings.Contains(strings.ToLower(o.stderr), strings.ToLower(w)) {
+				t.Errorf("%s: no %q in %s", model, w, o.stderr)
+			}
+		}
+		if o.code == exitDone || strings.Contains(o.stderr, "ANTHROPIC_") || strings.Contains(o.stderr, "Messages API") {
+			t.Errorf("%s: %d: %s", model, o.code, o.stderr)
+		}
+	}
+	says("mine/m", "(KEY_OF_MINE, providers.mine.baseURL)")
+	says("printed/m", "(providers.printed, providers.printed.baseURL)")
+	says("deepseek/deepseek-v4-pro", "(DEEPSEEK_API_KEY, DEEPSEEK_BASE_URL)")
+	status = 404
+	says("llama/m", "There is no model llama/m")
+	body = "<p>nothing here"
+	says("llama/m", "is not the Ollama API", "providers.llama.baseURL")
+	says("mine/m", "is not the Responses API", "providers.mine.baseURL")
+}
+
 func TestModelsListsWhatIsSetUpAndWhatAnswers(t *testing.T) {
 	slow := make(chan struct{})
 	mux := http.NewServeMux()
