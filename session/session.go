@@ -462,6 +462,8 @@ func (t *turn) surface(last *oneloop.Message) {
 		t.emit(oneloop.Notice{Text: fmt.Sprintf("The model stopped for a reason that is not known here, %q; the call in its reply was not run.", last.Stop)})
 	case strings.TrimSpace(last.Text()) == "":
 		t.emit(oneloop.Notice{Text: "The model ended its turn without saying anything."})
+	case !slices.Contains([]oneloop.StopReason{oneloop.StopEndTurn, oneloop.StopSequence, oneloop.StopToolUse, oneloop.StopCompaction, ""}, last.Stop):
+		t.emit(oneloop.Notice{Text: fmt.Sprintf("The model stopped for a reason that is not known here, %.80q; what it said may not be all.", last.Stop)})
 	}
 }
 

@@ -337,6 +337,7 @@ func TestQuestionsArePutOneAtATime(t *testing.T) {
 func TestAnEndThatLeavesSomethingOutIsSaid(t *testing.T) {
 	for want, reply := range map[string]*oneloop.Message{
 		"without saying anything": says(oneloop.StopEndTurn, &oneloop.Thinking{Text: "hm", Signature: "s"}),
+		"may not be all":          says("brand_new_reason\x1b[31m", text("half a")),
 		"was not run":             says("brand_new_reason", text("I call"), call("1", "T")),
 	} {
 		s := &session.Session{Model: &model{replies: []*oneloop.Message{reply}}, Tools: tools(nil)}
