@@ -401,6 +401,13 @@ func (l *lines) Next() (sse.Event, error) {
 				return sse.Event{}, &sse.TooLongError{Max: l.max}
 			}
 		}
+		if string(bytes.TrimSpace(l.line)) == "{" && err == nil { // one object over many lines, from what does not stream
+			rest, _ := io.ReadAll(io.LimitReader(l.r, int64(l.max)+1)) // what ended it is told next time
+			if l.line = append(l.line, rest...); len(l.line) > l.max {
+				return sse.Event{}, &sse.TooLongError{Max: l.max}
+			}
+			return sse.Event{Data: l.line, Cut: rawjson.Parse(l.line) == nil}, nil
+		}
 		if len(bytes.TrimSpace(l.line)) > 0 {
 			return sse.Event{Data: l.line, Cut: err != nil}, nil
 		}

@@ -107,6 +107,21 @@ func TestAStreamOfLinesThatEndsEarlyOrIsTooLongIsAnError(t *testing.T) {
 	}
 }
 
+func TestAnObjectOverManyLinesIsOneEventOfAStreamOfLines(t *testing.T) {
+	for body, x := range map[string]struct {
+		class error
+		text  string
+	}{
+		"{\n  \"error\": \"no\"\n}\n":      {oneloop.ErrServer, "the API failed: no"},
+		"{\n  \"error\": \"no":             {oneloop.ErrStreamCut, "ended before"},
+		"{\n" + strings.Repeat(" ", 2<<20): {oneloop.ErrNotAPI, "more than 1 MiB"},
+	} {
+		if _, _, err := read(t, true, iotest.OneByteReader(strings.NewReader(body))); !errors.Is(err, x.class) || !strings.Contains(err.Error(), x.text) {
+			t.Errorf("%.40q: %v", body, err)
+		}
+	}
+}
+
 func TestAListIsAnAnswerInOnePiece(t *testing.T) {
 	if msg, _, err := read(t, false, strings.NewReader(` ["a","b"] `)); err != nil || msg.Text() != "a|b" {
 		t.Errorf("%v, %v", msg, err)
