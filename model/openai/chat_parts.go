@@ -16,7 +16,7 @@ type chatCall struct {
 	stub     rawjson.Value
 	index    int64 // -1: none was given
 	id, name string
-	quoted   []byte // arguments, with their escapes
+	quoted   []byte // arguments, with their escapes, after the quote before them
 	object   bool   // they came as an object, which some servers give
 	input    []byte // the same, read
 	pieces   rawjson.Pieces
@@ -45,7 +45,7 @@ func (r *chatReply) call(v rawjson.Value) {
 	name := f.Field("name").Text()
 	c := r.callFor(index, id, name)
 	if c == nil {
-		c = &chatCall{stub: bytes.Clone(v), index: index}
+		c = &chatCall{stub: withoutArguments(v, f), index: index}
 		r.parts = append(r.parts, c)
 	}
 	if c.id == "" {
@@ -61,11 +61,25 @@ func (r *chatReply) call(v rawjson.Value) {
 	r.Emit(oneloop.InputDelta{ID: c.id, Name: c.name, JSON: c.take(f.Field("arguments"))})
 }
 
+// withoutArguments is a copy of the element v of tool_calls without the arguments
+// in its function f: they may have megabytes, and are kept elsewhere.
+func withoutArguments(v, f rawjson.Value) rawjson.Value {
+	const few = 256
+	if len(f.Field("arguments")) <= few {
+		return bytes.Clone(v)
+	}
+	f = bytes.Clone(f.With(rawjson.Edit{Name: "arguments", Value: []byte(`""`)})) // With has room for what was there
+	return bytes.Clone(v.With(rawjson.Edit{Name: "function", Value: f}))
+}
+
 // take puts in a piece of the arguments and returns it as it is shown.
 func (c *chatCall) take(args rawjson.Value) string {
 	q, ok := args.Quoted()
 	switch {
 	case ok:
+		if c.quoted == nil {
+			c.quoted = append(make([]byte, 0, len(q)+2), '"')
+		}
 		c.quoted = append(c.quoted, q...)
 		s := c.pieces.Next(q)
 		c.input = append(c.input, s...)
@@ -114,7 +128,10 @@ func (r *chatReply) toolUse(c *chatCall, number int, m *oneloop.Message) *oneloo
 	}
 	c.input = append(c.input, c.pieces.Rest()...)
 	use.Input, use.Broken = wire.Input(c.input, c.pieces.Lost)
-	quoted := slices.Concat([]byte(`"`), c.quoted, []byte(`"`))
+	quoted := append(c.quoted, '"')
+	if c.quoted == nil {
+		quoted = []byte(`""`)
+	}
 	if in := rawjson.Parse(c.input); c.object || !in.IsObject() || !bytes.Equal(use.Input, c.input) {
 		quoted = rawjson.AppendString(nil, string(use.Input))
 		if !wire.Blank(string(c.input)) && !in.IsObject() {
