@@ -143,7 +143,7 @@ func TestAnAnswerThatIsNoObjectIsAFieldOfTheCall(t *testing.T) {
 
 func TestReferencesOfAnAnswerThatIsAFieldLeadToWhereTheyDid(t *testing.T) {
 	for schema, want := range map[string]string{
-		`{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#"}}]}`:                                                             `{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#/properties/answer"}}]}`,
+		`{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#"}}]}`:                                                                        `{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#/properties/answer"}}]}`,
 		`{"type":["object","null"],"properties":{"a \"é":{"type":"integer"},"b":{"$ref":"#/properties/b2"},"b2":true,"$ref":{"const":{"$ref":"#"}}}}`: `{"type":["object","null"],"properties":{"a \"é":{"type":"integer"},"b":{"$ref":"#/properties/answer/properties/b2"},"b2":true,"$ref":{"const":{"$ref":"#"}}}}`,
 	} {
 		if got := string(newAnswer(t, schema).Tool().Schema); got != `{"type":"object","properties":{"answer":`+want+`},"required":["answer"],"additionalProperties":false}` {
