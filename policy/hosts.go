@@ -64,6 +64,10 @@ func (h *Hosts) For(ctx context.Context, call *oneloop.ToolUse, emit func(oneloo
 
 // Visit is what one command may connect to. It is safe for concurrent use.
 type Visit struct {
+	// Agent is the path of the child whose command it is, for who is asked;
+	// empty: the first agent. It is set before anything is decided.
+	Agent string
+
 	hosts *Hosts
 	ctx   context.Context
 	call  *oneloop.ToolUse
@@ -181,7 +185,7 @@ func (v *Visit) ask(host string, port int, at string) *denial {
 }
 
 func (v *Visit) question(f finding, at, want string) oneloop.Question {
-	q := oneloop.Question{Kind: "host", Title: "Connect to this host?", Call: v.call}
+	q := oneloop.Question{Kind: "host", Title: "Connect to this host?", Call: v.call, Agent: v.Agent}
 	f.tell(&q, f.reason)
 	q.Detail = at
 	if list, err := touchesOf(oneloop.Tool{ToolDef: oneloop.ToolDef{Name: "Bash"}})(v.call); err == nil {

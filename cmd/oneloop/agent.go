@@ -134,7 +134,7 @@ func (p *program) newAgent(s spec) (_ *agent, err error) {
 	if s.parent != nil {
 		a.net = s.parent.net
 	}
-	s.attach = a.net.attach(s.attach)
+	s.attach = a.net.attach(s.path(), s.attach)
 	if s.parent != nil && s.parent.dir == s.dir {
 		a.ws = s.parent.ws
 	} else if a.ws, err = p.open(a, s.dir); err != nil {

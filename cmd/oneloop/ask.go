@@ -13,9 +13,17 @@ func (p *program) askFor(s spec) oneloop.Ask {
 		return p.ask
 	}
 	return func(ctx context.Context, q oneloop.Question) (oneloop.Answer, error) {
-		q.Agent = "/" + s.child.Path
+		q.Agent = s.path()
 		return p.ask(ctx, q)
 	}
+}
+
+// path is that of a child; empty: the first agent.
+func (s spec) path() string {
+	if s.parent == nil || s.child == nil {
+		return ""
+	}
+	return "/" + s.child.Path
 }
 
 // traced is ask for tools, which emit nothing of what they ask: whoever

@@ -35,6 +35,7 @@ type network struct {
 
 // reach is what one command reaches.
 type reach struct {
+	agent string // the path of the child whose command it is; empty: the first agent
 	call  *oneloop.ToolUse
 	emit  func(oneloop.Event)
 	visit *policy.Visit
@@ -98,8 +99,9 @@ func (n *network) flush() {
 	}
 }
 
-// attach has a command known while it runs, around what else is attached.
-func (n *network) attach(inner tool.AttachFunc) tool.AttachFunc {
+// attach has a command of this agent known while it runs, around what else is
+// attached.
+func (n *network) attach(agent string, inner tool.AttachFunc) tool.AttachFunc {
 	return func(ctx context.Context, call *oneloop.ToolUse, emit func(oneloop.Event), cmd *workspace.Cmd, clock *tool.Clock) (func(), error) {
 		release, err := inner(ctx, call, emit, cmd, clock)
 		if err != nil || n.hosts == nil {
@@ -108,7 +110,7 @@ func (n *network) attach(inner tool.AttachFunc) tool.AttachFunc {
 		if clock == nil { // emit is over when we return
 			emit = n.tell
 		}
-		r := &reach{call: call, emit: emit, visit: n.hosts.For(ctx, call, emit), clock: clock}
+		r := &reach{agent: agent, call: call, emit: emit, visit: n.visit(ctx, agent, call, emit), clock: clock}
 		n.mu.Lock()
 		n.runs, n.any = append(n.runs, r), nil
 		n.mu.Unlock()
@@ -129,6 +131,12 @@ func (n *network) attach(inner tool.AttachFunc) tool.AttachFunc {
 			}
 		}, nil
 	}
+}
+
+func (n *network) visit(ctx context.Context, agent string, call *oneloop.ToolUse, emit func(oneloop.Event)) *policy.Visit {
+	v := n.hosts.For(ctx, call, emit)
+	v.Agent = agent
+	return v
 }
 
 // hold stops the clocks of all commands, as it is not known which one waits.
@@ -158,16 +166,24 @@ func (n *network) whose(ctx context.Context) *reach {
 	defer n.mu.Unlock()
 	switch {
 	case len(n.runs) == 0:
-		return &reach{visit: n.hosts.For(ctx, &oneloop.ToolUse{Name: "Hook"}, n.tell)}
+		return &reach{visit: n.visit(ctx, "", &oneloop.ToolUse{Name: "Hook"}, n.tell)}
 	case len(n.runs) == 1:
 		return n.runs[0]
 	case n.any == nil:
-		var commands []string
+		agent, commands := n.runs[0].agent, []string(nil)
+		same := !slices.ContainsFunc(n.runs, func(r *reach) bool { return r.agent != agent })
+		if !same { // then each command says whose it is
+			agent = ""
+		}
 		for _, r := range n.runs {
 			var in struct{ Command string }
-			if json.Unmarshal(r.call.Input, &in) == nil {
-				commands = append(commands, in.Command)
+			if json.Unmarshal(r.call.Input, &in) != nil {
+				continue
 			}
+			if !same && r.agent != "" {
+				in.Command = fmt.Sprintf(n.words.NetworkBy, r.agent) + "\n" + in.Command
+			}
+			commands = append(commands, in.Command)
 		}
 		input, err := json.Marshal(map[string]string{"command": strings.Join(commands, "\n"+n.words.NetworkOr+"\n")})
 		if err != nil {
@@ -176,7 +192,7 @@ func (n *network) whose(ctx context.Context) *reach {
 		call := &oneloop.ToolUse{Name: "Bash", Input: input}
 		// The question outlives the connection that it is asked for, as one
 		// that is for a single command does, and each of the commands.
-		n.any = &reach{call: call, visit: n.hosts.For(context.WithoutCancel(ctx), call, n.say)}
+		n.any = &reach{call: call, visit: n.visit(context.WithoutCancel(ctx), agent, call, n.say)}
 	}
 	return n.any
 }

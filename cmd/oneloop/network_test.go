@@ -137,3 +137,25 @@ func TestWhoIsAskedForAHostSeesEveryCommandItMayBeFor(t *testing.T) {
 	c.types("\x04")
 	c.ends()
 }
+
+func TestWhoIsAskedForAHostIsToldWhichAgentConnects(t *testing.T) {
+	site(t) // needs curl, too
+	p := newProduct(t, script.Say(script.Tool("t1", "Agent", `{"description":"Part one","prompt":"do one"}`)),
+		script.Say(script.Tool("t2", "Agent", `{"description":"Part two","prompt":"do two"}`), script.Tool("t3", "Agent", `{"description":"Part three","prompt":"do three"}`)),
+		say("all are back"))
+	p.server.Route("do one", script.Say(get("c1", "x.invalid")), say("one has ended"))
+	p.server.Route("do two", script.Say(shell("c2", "while ! [ -e go ]; do sleep 0.02; done; curl -sS --noproxy '' http://x.invalid/; touch asked")), say("two has ended"))
+	p.server.Route("do three", script.Say(shell("c3", "echo harmless; touch go; while ! [ -e asked ]; do sleep 0.02; done")), say("three has ended"))
+	c := p.converse("--permission-mode", "default")
+	c.types("go on\r")
+	c.sees("Connect to this host?", "n REASON")
+	c.says("the agent " + c.path("Part one") + " asks")
+	c.types("n\r")
+	c.sees("Connect to this host?", "harmless", "n REASON")
+	c.says("# of the agent " + c.path("Part two") + ":")
+	c.says("# of the agent " + c.path("Part three") + ":")
+	c.types("n\r")
+	c.sees("all are back")
+	c.types("\x04")
+	c.ends()
+}

@@ -55,6 +55,7 @@ type Text struct {
 	SandboxOn       string
 	SandboxPlan     string // as long as a plan is made
 	NetworkOr       string // between commands of which one connects
+	NetworkBy       string // above one of them: path of its agent
 	NetworkUsed     string // hosts, with connections and bytes
 	SandboxMissing  string
 	ChildFlags      string // flags

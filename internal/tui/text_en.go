@@ -118,6 +118,7 @@ Exit code
 	SandboxPlan:     "Commands run in a sandbox: they look at this folder, change nothing but a /tmp of their own, and reach only hosts that you allow.",
 	SandboxOn:       "Commands run in a sandbox: they change this folder and a /tmp of their own, and reach only hosts that you allow.",
 	NetworkOr:       "# or",
+	NetworkBy:       "# of the agent %s:",
 	NetworkUsed:     "network: %s",
 	SandboxMissing:  "--sandbox none runs commands without one: each that does more than look is then asked for, or denied when nobody is there.",
 	ChildFlags:      "not used in a subtask, where the agent above decides: %s",

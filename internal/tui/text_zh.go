@@ -110,6 +110,7 @@ var chinese = Text{
 	SandboxPlan:     "命令在沙箱里执行：可以查看这个目录，除了自己的 /tmp 什么都不能改，只能访问你允许的主机。",
 	SandboxOn:       "命令在沙箱里执行：只能改动这个目录和它自己的 /tmp，只能访问你允许的主机。",
 	NetworkOr:       "# 或者",
+	NetworkBy:       "# 来自代理 %s：",
 	NetworkUsed:     "网络：%s",
 	SandboxMissing:  "加 --sandbox none 可以不用沙箱执行命令：不只是查看的命令会先询问，无人可问时拒绝。",
 	ChildFlags:      "在子任务里不起作用，由上层智能体决定：%s",
