@@ -26,12 +26,9 @@ func (p *program) cloud(a config.Access, client *http.Client) (*http.Client, err
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	path := filepath.Join(filepath.Dir(self), a.Through)
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil, &codeError{exitConfig, fmt.Errorf("models on %s are asked through the program %s, which is not at %s: `make cloud` builds it, put it there", a.Name, a.Through, path)}
+	path, there := cloudPath(self, a.Through)
+	if !there {
+		return nil, p.cloudMissing(a, path)
 	}
 	t := p.clouds.transport(a.Name, func(context.Context, string, string) (net.Conn, error) {
 		return startCloud(path, a.Name, p.env, p.stderr)
@@ -43,6 +40,20 @@ func (p *program) cloud(a config.Access, client *http.Client) (*http.Client, err
 		rec.Base = t
 	}
 	return client, nil
+}
+
+// cloudPath is where the program of this name is looked for: beside this one.
+func cloudPath(self, name string) (path string, there bool) {
+	path = filepath.Join(filepath.Dir(self), name)
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	info, err := os.Stat(path)
+	return path, err == nil && info.Mode().IsRegular()
+}
+
+func (p *program) cloudMissing(a config.Access, path string) error {
+	return &codeError{exitConfig, fmt.Errorf(p.words.CloudMissing, a.Name, a.Through, path)}
 }
 
 // clouds are the connections of all agents, by service.

@@ -75,6 +75,7 @@ func (p *program) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	in.Flags.Model, in.Flags.Fallback = p.opts.model, p.opts.fallback
 	s, err := config.Load(ctx, in)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -117,19 +118,7 @@ func (p *program) lookAtSettings(d *diagnosis, s *config.Settings) {
 			d.Credentials = append(d.Credentials, foundKey{c.kind, a.From})
 		}
 	}
-	switch {
-	case s.Undecided != nil:
-		d.lack(exitConfig, p.explain(s.Undecided))
-	case a.Configured():
-	case a.Name == "anthropic":
-		d.lack(exitConfig, p.words.DoctorNoKey)
-	default:
-		d.lack(exitConfig, p.explain(p.unkeyed(a)))
-	}
-	d.Model = p.modelName()
-	if u, err := url.Parse(p.address()); err == nil {
-		d.Endpoint = u.Host
-	}
+	p.lookAtModel(d, s)
 	for _, name := range []string{"settings.json", "config.env"} {
 		path := filepath.Join(s.ConfigDir, name)
 		if _, err := os.Stat(path); s.ConfigDir != "" && err == nil {
@@ -140,6 +129,44 @@ func (p *program) lookAtSettings(d *diagnosis, s *config.Settings) {
 		for _, f := range s.Trusted.Found {
 			d.Files = append(d.Files, settingsFile{filepath.Join(d.Folder, filepath.FromSlash(f.Name)), s.Trusted.Has(f.Name)})
 		}
+	}
+}
+
+// lookAtModel tells who would be asked, and what for that is missing.
+func (p *program) lookAtModel(d *diagnosis, s *config.Settings) {
+	a, _ := s.Access(s.Model.Provider)
+	if s.Undecided != nil {
+		for _, a := range s.Reachable() {
+			if a.From != "" && a.Key.Set() {
+				d.Credentials = append(d.Credentials, foundKey{"key", a.From})
+			}
+		}
+		d.lack(exitConfig, p.undecided(s.Undecided))
+		return
+	}
+	if a.Name != "anthropic" {
+		d.Credentials = []foundKey{}
+		if a.From != "" {
+			d.Credentials = append(d.Credentials, foundKey{"key", a.From})
+		}
+	}
+	switch {
+	case a.Configured():
+	case a.Name == "anthropic":
+		d.lack(exitConfig, p.words.DoctorNoKey)
+	default:
+		d.lack(exitConfig, p.unkeyed(a).Error())
+	}
+	if a.Through != "" {
+		if self, err := os.Executable(); err == nil {
+			if path, there := cloudPath(self, a.Through); !there {
+				d.lack(exitConfig, p.cloudMissing(a, path).Error())
+			}
+		}
+	}
+	d.Model = p.chosenModel()
+	if u, err := url.Parse(p.address()); err == nil {
+		d.Endpoint = u.Host
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ type listed struct {
 	Error      string        `json:"error,omitempty"`
 	Models     []listedModel `json:"models"`
 
+	through bool
 	unnamed int // models of the provider that are not in Models
 }
 
@@ -95,7 +97,7 @@ func (p *program) models(ctx context.Context) error {
 			Date      string   `json:"catalogue"`
 			Model     string   `json:"model"`
 			Providers []listed `json:"providers"`
-		}{catalog.Date, p.modelName(), found})
+		}{catalog.Date, p.chosenModel(), found})
 	}
 	p.sayNotices()
 	return p.printModels(found)
@@ -107,7 +109,7 @@ const listTime = 2 * time.Second
 // list asks one provider for its models.
 func (p *program) list(ctx context.Context, a config.Access, whole bool) listed {
 	l := listed{Name: a.Name, API: a.API, BaseURL: cmp.Or(a.BaseURL, anthropic.DefaultBaseURL), Configured: a.Configured(), From: a.From,
-		Variables: a.Variables(), Models: []listedModel{}}
+		Variables: a.Variables(), Models: []listedModel{}, through: a.Through != ""}
 	if a.API == catalog.Ollama {
 		l.BaseURL = ollama.Address(a.BaseURL)
 	}
@@ -119,6 +121,11 @@ func (p *program) list(ctx context.Context, a config.Access, whole bool) listed 
 	var served []serving
 	if a.Through != "" {
 		l.Error = fmt.Sprintf(p.words.ModelsThrough, a.Through)
+		if self, err := os.Executable(); err == nil {
+			if path, there := cloudPath(self, a.Through); !there {
+				l.Error = p.cloudMissing(a, path).Error()
+			}
+		}
 	} else if l.Configured {
 		ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("no answer within %v", listTime))
 		defer cancel()
@@ -309,10 +316,16 @@ func (p *program) printModels(found []listed) error {
 			state = fmt.Sprintf(w.ModelsNoKey, strings.Join(l.Variables, ", "))
 		case !l.Reachable && l.From == "" && len(l.Models) == 0 && len(found) > 1:
 			continue // a local server that nobody started
+		case l.through: // nobody knows before it is asked
+			state = l.Error
 		case !l.Reachable:
 			state = fmt.Sprintf(w.ModelsNot, l.Error)
 		}
-		fmt.Fprintf(&out, "%s  %s  %s\n", l.Name, l.BaseURL, state)
+		at := l.BaseURL + "  "
+		if l.through {
+			at = ""
+		}
+		fmt.Fprintf(&out, "%s  %s%s\n", l.Name, at, state)
 		t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 		for _, m := range l.Models {
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", p.fullName(l.Name, m.ID), p.span(m.Context, m.MaxOutput), p.priceText(m.Price), p.abilities(m, l.Reachable))
@@ -325,12 +338,25 @@ func (p *program) printModels(found []listed) error {
 	if len(missing) > 0 {
 		fmt.Fprintf(&out, "%s\n%s\n", w.ModelsMissing, strings.Join(missing, "\n"))
 	}
-	fmt.Fprintf(&out, w.ModelsEnd+"\n", catalog.Date, tui.Visible(p.modelName()))
+	asked := w.ModelsNobody
+	if m := p.chosenModel(); m != "" {
+		asked = fmt.Sprintf(w.ModelsAsked, tui.Visible(m))
+	}
+	fmt.Fprintf(&out, w.ModelsEnd+" %s\n", catalog.Date, asked)
 	code := p.print(tui.Visible(out.String()))
 	if code != exitDone {
 		return &silentError{code: code}
 	}
 	return nil
+}
+
+// chosenModel is the model that would be asked; empty: none is named and nobody
+// has a key.
+func (p *program) chosenModel() string {
+	if p.settings.Undecided != nil || p.settings.Model.Name == "" && !p.settings.HasCredential() {
+		return ""
+	}
+	return p.modelName()
 }
 
 func (p *program) fullName(provider, id string) string {

@@ -136,6 +136,23 @@ func (p *program) unkeyed(a config.Access) error {
 	return &codeError{exitConfig, fmt.Errorf(p.words.NoKeyFor, a.Name, strings.Join(a.Variables(), ", "))}
 }
 
+// keyFrom is where the key in use came from; empty: there is none.
+func (p *program) keyFrom() string {
+	a, _ := p.settings.Access(p.settings.Model.Provider)
+	if a.Name == "anthropic" {
+		return p.settings.From["key"]
+	}
+	return a.From
+}
+
+// undecided is why no model is asked, and what to write.
+func (p *program) undecided(e *config.UndecidedError) string {
+	if only := e.Provider(); only != "" {
+		return fmt.Sprintf(p.words.NoUsualModel, only)
+	}
+	return fmt.Sprintf(p.words.SeveralToAsk, strings.Join(e.Names, ", "))
+}
+
 // lookup is what is known of the model with this name; its ID is the name that
 // says all.
 func (p *program) lookup(name string) catalog.Model {
@@ -163,7 +180,7 @@ func (p *program) price(name string) catalog.Price {
 func (p *program) askable(ctx context.Context) error {
 	s := p.settings
 	if s.Undecided != nil {
-		return s.Undecided
+		return &codeError{exitConfig, errors.New(p.undecided(s.Undecided))}
 	}
 	if s.HasCredential() {
 		return s.Unlock(ctx)

@@ -209,7 +209,7 @@ func (p *program) output(a *agent, stop func(error)) output {
 	}
 	s := trace.NewStreamJSON(p.stdout, p.offers(a, trace.StreamOptions{
 		Session: a.id, Dir: a.dir, Model: a.model.ID, Mode: p.settings.Mode.String(), Tools: a.offered, Version: version(),
-		Source: p.settings.From["key"], Secrets: p.settings.Secrets(), Window: a.model.Context, MaxOutput: a.model.MaxOutput, Only: only,
+		Source: p.keyFrom(), Secrets: p.settings.Secrets(), Window: a.model.Context, MaxOutput: a.model.MaxOutput, Only: only,
 	}))
 	return output{func(e oneloop.Event) {
 		s.Event(e)

@@ -118,7 +118,7 @@ type Settings struct {
 	Book *catalog.Book `json:"-"`
 
 	// Undecided says, where no model is named, why none can be chosen.
-	Undecided error `json:"-"`
+	Undecided *UndecidedError `json:"-"`
 
 	access  []Access
 	hiding  sync.Mutex

@@ -128,8 +128,13 @@ func (l *loader) keepOut(f *file) {
 	}
 	if len(dropped) > 0 {
 		sort.Strings(dropped)
-		l.notice("%s sets %s, which only the user's own settings may; it is ignored.", f.path, strings.Join(dropped, ", "))
+		l.ignored(f, strings.Join(dropped, ", "))
 	}
+}
+
+// ignored tells of what a project may not decide.
+func (l *loader) ignored(f *file, what string) {
+	l.notice("%s sets %s, which only the user's own settings may; it is ignored.", f.path, what)
 }
 
 // readFile reads one file; nil means that there is none.

@@ -43,7 +43,7 @@ func (s *Settings) ParseModel(text string) (Model, error) {
 		of := s.providing(text)
 		switch len(of) {
 		case 0:
-			return Model{"anthropic", text}, nil
+			return s.bare(text)
 		case 1:
 			return Model{of[0], text}, nil
 		}
@@ -54,14 +54,38 @@ func (s *Settings) ParseModel(text string) (Model, error) {
 	}
 	if _, is := catalog.FindProvider(provider); !is {
 		if _, is = s.Access(provider); !is {
-			return Model{}, fmt.Errorf("there is no provider named %q; known: %s. To send %q as it is, write anthropic/%s",
-				provider, strings.Join(s.providerNames(), ", "), text, text)
+			others := ""
+			if a, ok := s.Access("openrouter"); ok && a.Configured() { // whose models have such names
+				others = " or openrouter/" + text
+			}
+			return Model{}, fmt.Errorf("there is no provider named %q; known: %s. To send %q as it is, write anthropic/%s%s",
+				provider, strings.Join(s.providerNames(), ", "), text, text, others)
 		}
 	}
 	if name == "" {
-		return Model{}, fmt.Errorf("%q names a provider and no model; write %s/NAME", text, provider)
+		return Model{}, unnamed(text, provider)
 	}
 	return Model{provider, name}, nil
+}
+
+func unnamed(text, provider string) error {
+	return fmt.Errorf("%q names a provider and no model; write %s/NAME", text, provider)
+}
+
+// bare reads a name that nobody is known to have: that of a provider is its
+// usual model, unless a proxy may know it, and every other is Anthropic's.
+func (s *Settings) bare(text string) (Model, error) {
+	p, known := catalog.FindProvider(text)
+	if a, ok := s.Access(text); ok {
+		p, known = a.Provider, true
+	}
+	switch {
+	case !known || s.BaseURL != "":
+		return Model{"anthropic", text}, nil
+	case p.Default == "":
+		return Model{}, unnamed(text, text)
+	}
+	return Model{text, p.Default}, nil
 }
 
 // providing are the providers that have a model of this name.
@@ -99,7 +123,10 @@ func (l *loader) model() error {
 		m, bad = l.modelVariable(), fileError
 	}
 	if m.text == "" {
-		m = l.fromFiles("model")
+		m = l.own.value("model")
+	}
+	if m.text == "" {
+		m = l.projectModel()
 	}
 	l.out.Model = Model{Provider: "anthropic"}
 	if m.text != "" {
@@ -137,6 +164,44 @@ func (l *loader) model() error {
 	return nil
 }
 
+// projectModel looks a model up in the project's settings. They may not choose
+// the provider: a name that the user's settings have is not theirs to use.
+func (l *loader) projectModel() value {
+	for _, f := range l.project {
+		v := f.value("model")
+		if v.text == "" {
+			continue
+		}
+		if m, err := l.out.ParseModel(v.text); err == nil && m.Provider != "anthropic" {
+			l.ignored(f, "model (its provider "+m.Provider+")")
+			continue
+		}
+		return v
+	}
+	return value{}
+}
+
+// UndecidedError says that no model is named and that none can be chosen for
+// the user.
+type UndecidedError struct {
+	// Names are what --model takes: "provider/model", with NAME where the
+	// provider has no usual one. Of several each is of a provider with a key.
+	Names []string
+}
+
+func (e *UndecidedError) Error() string {
+	return "no model is named; choose one with --model or ONELOOP_MODEL: " + strings.Join(e.Names, ", ")
+}
+
+// Provider is the only one there is a key for; empty: there are several.
+func (e *UndecidedError) Provider() string {
+	if len(e.Names) != 1 {
+		return ""
+	}
+	name, _, _ := strings.Cut(e.Names[0], "/")
+	return name
+}
+
 // pick chooses the provider where no model is named: Anthropic if there is a
 // credential for it, else the one that there is a key for.
 func (l *loader) pick() {
@@ -151,14 +216,12 @@ func (l *loader) pick() {
 	}
 	switch {
 	case len(found) == 0:
-	case len(found) > 1:
-		names := make([]string, len(found))
-		for i, a := range found {
-			names[i] = a.Name + "/" + cmp.Or(a.Default, "NAME")
+	case len(found) > 1 || found[0].Default == "":
+		e := &UndecidedError{}
+		for _, a := range found {
+			e.Names = append(e.Names, oneLine(a.Name+"/"+cmp.Or(a.Default, "NAME")))
 		}
-		l.out.Undecided = misconfigured(nil, "there are several providers to ask and no model is named; choose one with --model or ONELOOP_MODEL: %s.", strings.Join(names, ", "))
-	case found[0].Default == "":
-		l.out.Undecided = misconfigured(nil, "there is a key for %s and no model is named; choose one with --model or ONELOOP_MODEL: %s/NAME.", found[0].Name, found[0].Name)
+		l.out.Undecided = e
 	default:
 		l.out.Model = Model{found[0].Name, found[0].Default}
 		l.out.From["model"] = found[0].From

@@ -128,7 +128,11 @@ func TestWithoutAModelTheOnlyProviderWithAKeyIsAsked(t *testing.T) {
 		} else if len(s.Notices) > 0 {
 			t.Errorf("%s: %q", c.env, s.Notices)
 		}
-		if got := fmt.Sprint(s.Undecided); (s.Undecided != nil) != (c.wrong != "") || !strings.Contains(got, c.wrong) {
+		got := ""
+		if s.Undecided != nil {
+			got = s.Undecided.Error()
+		}
+		if (s.Undecided != nil) != (c.wrong != "") || !strings.Contains(got, c.wrong) {
 			t.Errorf("%s: %s", c.env, got)
 		}
 	}
@@ -176,6 +180,34 @@ func TestAProjectNamesNoProvider(t *testing.T) {
 	wantNotice(t, s, "providers")
 	wantNotice(t, s, "openai")
 	wantNotice(t, s, "fallbackModel")
+}
+
+func TestAProjectCannotChooseAModelOfTheUsersProviders(t *testing.T) {
+	w := newWorld(t, "ANTHROPIC_API_KEY=k", "DEEPSEEK_API_KEY=d")
+	w.flags.Trust = true
+	w.user("settings.json", `{"providers": {"here": {"baseURL": "http://127.0.0.1:9/v1", "models": ["tiny"]}}}`)
+	for _, name := range []string{"tiny", "deepseek", "here/tiny"} {
+		w.write(w.dir, ".oneloop/settings.json", `{"model":"`+name+`"}`)
+		s := w.must()
+		if s.Model.Provider != "anthropic" || s.Model.Name != "" {
+			t.Errorf("the folder chose %s", s.Model)
+		}
+		wantNotice(t, s, "model (its provider")
+	}
+}
+
+func TestTheNameOfAProviderIsItsUsualModelUnlessAProxyMayKnowIt(t *testing.T) {
+	w := newWorld(t, "DEEPSEEK_API_KEY=d")
+	if m, err := w.must().ParseModel("deepseek"); err != nil || m.String() != "deepseek/deepseek-v4-pro" {
+		t.Errorf("deepseek is %s, %v", m, err)
+	}
+	if _, err := w.must().ParseModel("vllm"); err == nil || !strings.Contains(err.Error(), "vllm/NAME") {
+		t.Errorf("vllm: %v", err)
+	}
+	w = newWorld(t, "ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=http://proxy.example")
+	if m, err := w.must().ParseModel("deepseek"); err != nil || m.String() != "anthropic/deepseek" {
+		t.Errorf("behind a proxy deepseek is %s, %v", m, err)
+	}
 }
 
 func TestAMistakeInAProviderNamesItsLine(t *testing.T) {

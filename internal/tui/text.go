@@ -87,6 +87,9 @@ type Text struct {
 	DoctorLabels    [7]string // folder, credential, model, endpoint, terminal, settings, sandbox
 	DoctorNone      string
 	NoKeyFor        string // provider, variables
+	SeveralToAsk    string // models
+	NoUsualModel    string // provider
+	CloudMissing    string // provider, program, path
 	OllamaFound     string // address, model
 	ModelsUsage     string
 	ModelsReached   string
@@ -95,7 +98,9 @@ type Text struct {
 	ModelsNot       string // error
 	ModelsMore      string // number, provider
 	ModelsMissing   string
-	ModelsEnd       string    // date, model
+	ModelsEnd       string    // date
+	ModelsAsked     string    // model
+	ModelsNobody    string    // when nobody is asked
 	ModelUnknown    string    // a number of tokens
 	ModelNoPrice    string    //
 	ModelNotServed  string    // its provider does not list it
