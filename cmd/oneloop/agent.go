@@ -346,10 +346,17 @@ func (p *program) catalogueOf(name string) catalog.Model {
 	if w := findChapter(p.opts.series).window; w > 0 {
 		m.Context = min(m.Context, w)
 	}
-	if p.settings.ContextWindow > 0 && m.ID == p.modelName() {
-		m.Context = int(p.settings.ContextWindow)
+	if n := int(p.settings.ContextWindow); n > 0 && m.ID == p.modelName() && !p.granted(name) {
+		m.Context = n
 	}
 	return m
+}
+
+// granted reports whether the window of this model is what its server gives, so
+// that it cannot be set to be larger.
+func (p *program) granted(name string) bool {
+	_, a, err := p.reach(name)
+	return err == nil && a.API == catalog.Ollama
 }
 
 func (p *program) profile(root string) profile {

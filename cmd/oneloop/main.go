@@ -51,6 +51,7 @@ type program struct {
 
 	definitions definitions
 	clouds      clouds
+	windows     windows
 	form        *tool.Answer // the form the answer is to have; nil: any
 }
 

@@ -141,6 +141,9 @@ func (p *program) list(ctx context.Context, a config.Access, whole bool) listed 
 	for _, m := range p.settings.Book.All() {
 		if m.Provider == a.Name && (whole || l.Configured) {
 			i := slices.IndexFunc(served, func(s serving) bool { return s.id == m.ID })
+			if i >= 0 && a.API == catalog.Ollama {
+				m.Context = served[i].window
+			}
 			l.Models = append(l.Models, describe(m, true, i >= 0))
 		}
 	}
@@ -202,10 +205,12 @@ func (p *program) served(ctx context.Context, a config.Access) ([]serving, error
 		if err != nil {
 			return nil, err
 		}
-		var list []serving
-		for _, m := range server.Models {
-			list = append(list, serving{m.Name, m.Held})
+		list := make([]serving, len(server.Models))
+		var asking sync.WaitGroup
+		for i, m := range server.Models {
+			asking.Go(func() { list[i] = serving{m.Name, p.window(ctx, a, config.Model{Provider: a.Name, Name: m.Name})} })
 		}
+		asking.Wait()
 		return list, nil
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, listAddress(a), nil)

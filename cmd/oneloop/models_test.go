@@ -273,3 +273,38 @@ func TestARefusedKeyIsNamedByItsVariable(t *testing.T) {
 		t.Errorf("%d: %s", o.code, o.stderr)
 	}
 }
+
+func TestTheWindowOfAnOllamaIsWhatTheServerGives(t *testing.T) {
+	for _, c := range []struct {
+		has  int
+		env  string
+		file string // models.json
+		want string
+	}{
+		{0, "", "", "32768"},
+		{16_384, "", "", "16384"},
+		{16_384, "ONELOOP_CONTEXT_WINDOW=64000", "", "16384"},
+		{0, "ONELOOP_CONTEXT_WINDOW=64000", "", "64000"},
+		{0, "", `{"models":[{"id":"ollama/scripted-model:latest","context":48000}]}`, "48000"},
+		{16_384, "", `{"models":[{"id":"ollama/scripted-model:latest","context":48000}]}`, "16384"},
+	} {
+		p := newProduct(t)
+		other := p.second(wires.Ollama(wires.OllamaServer{Context: c.has}), say("here"))
+		p.env = append(p.env, "ANTHROPIC_API_KEY=", "OLLAMA_HOST="+other.URL(), c.env)
+		if c.file != "" {
+			p.settings("{}")
+			if err := os.WriteFile(filepath.Join(p.home(), ".config", "oneloop", "models.json"), []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if o := p.run("--output-format", "json", "hello"); o.code != exitDone || !strings.Contains(o.stdout, `"contextWindow":`+c.want+`,`) {
+			t.Errorf("%+v: %d %s%s", c, o.code, o.stdout, o.stderr)
+		}
+		if got := string(other.Requests()[0].Body); !strings.Contains(got, `"num_ctx":`+c.want) {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if o := p.run("models", "--json", "ollama"); !strings.Contains(o.stdout, `"id":"scripted-model:latest","context":`+c.want+`,`) {
+			t.Errorf("%+v: %s", c, o.stdout)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"oneloop"
@@ -106,7 +107,7 @@ func (p *program) speak(name string, client *http.Client) (oneloop.Model, error)
 		})
 	case catalog.Ollama:
 		return ollama.New(ollama.Config{
-			BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Context: int(p.settings.ContextWindow), Known: known, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
+			BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Context: p.wanted(m), Known: known, Header: a.Header, Client: client, StreamEvents: p.opts.partial,
 		})
 	}
 	c := openai.Config{
@@ -156,23 +157,84 @@ func (p *program) undecided(e *config.UndecidedError) string {
 // lookup is what is known of the model with this name; its ID is the name that
 // says all.
 func (p *program) lookup(name string) catalog.Model {
+	m, known, ok := p.catalogued(name)
+	if a, _ := p.settings.Access(m.Provider); a.API == catalog.Ollama {
+		known.Context = p.window(context.Background(), a, m)
+		if !ok {
+			known.MaxOutput = known.Context / 4
+		}
+		known.MaxOutput = min(known.MaxOutput, known.Context)
+	}
+	known.ID = cmp.Or(m.Full(), name)
+	return known
+}
+
+// catalogued is what is known of a model without asking anybody; ok: it is in the
+// catalogue or in the user's file. A name that is none is of no provider.
+func (p *program) catalogued(name string) (m config.Model, known catalog.Model, ok bool) {
 	m, err := p.settings.ParseModel(name)
 	if err != nil {
-		known, _ := catalog.Find(name)
-		known.ID = name
-		return known
+		known, ok = catalog.Find(name)
+		return config.Model{}, known, ok
 	}
-	known, ok := p.settings.Book.FindIn(m.Provider, m.Name)
-	if a, _ := p.settings.Access(m.Provider); !ok && a.API == catalog.Ollama {
-		known.Context, known.MaxOutput = ollama.DefaultContext, ollama.DefaultContext/4
+	known, ok = p.settings.Book.FindIn(m.Provider, m.Name)
+	return m, known, ok
+}
+
+// wanted is the context that an Ollama is asked for; 0: as it is usual.
+func (p *program) wanted(m config.Model) int {
+	if n := int(p.settings.ContextWindow); n > 0 {
+		return n
 	}
-	known.ID = m.Full()
-	return known
+	if known, ok := p.settings.Book.FindIn(m.Provider, m.Name); ok {
+		return known.Context
+	}
+	return 0
+}
+
+// windows are the contexts that the models of an Ollama get, as the server was
+// asked once.
+type windows struct {
+	mu  sync.Mutex
+	all map[string]int
+}
+
+// window is the context that a model of an Ollama gets: what is asked for, but
+// no more than the model has. A server that does not say is taken to give it.
+func (p *program) window(ctx context.Context, a config.Access, m config.Model) int {
+	want := p.wanted(m)
+	if p.offline {
+		return cmp.Or(want, ollama.DefaultContext)
+	}
+	key, err := a.Credential(ctx)
+	if err != nil { // the request will say so
+		return cmp.Or(want, ollama.DefaultContext)
+	}
+	p.windows.mu.Lock()
+	n, asked := p.windows.all[m.String()]
+	p.windows.mu.Unlock()
+	if asked {
+		return n
+	}
+	n = cmp.Or(want, ollama.DefaultContext)
+	if server, err := ollama.New(ollama.Config{BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Context: want, Header: a.Header}); err == nil {
+		ctx, cancel := context.WithTimeout(ctx, listTime)
+		defer cancel()
+		n = server.Window(ctx)
+	}
+	p.windows.mu.Lock()
+	defer p.windows.mu.Unlock()
+	if p.windows.all == nil {
+		p.windows.all = map[string]int{}
+	}
+	p.windows.all[m.String()] = n
+	return n
 }
 
 // price is what the ledger takes of the model with this name.
 func (p *program) price(name string) catalog.Price {
-	return p.lookup(name).Price.On(time.Now().UTC().Format(time.DateOnly))
+	_, known, _ := p.catalogued(name)
+	return known.Price.On(time.Now().UTC().Format(time.DateOnly))
 }
 
 // askable sees that there is somebody to ask: a provider with a key, or an

@@ -1,6 +1,7 @@
 package wires
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,7 +13,8 @@ import (
 
 // OllamaServer is how a version of Ollama differs from the newest.
 type OllamaServer struct {
-	NoIDs bool // calls have no ids, as in older versions
+	NoIDs   bool // calls have no ids, as in older versions
+	Context int  // tokens that its models were made for; 0: 131,072
 }
 
 // Ollama is Ollama's own API, /api/chat.
@@ -25,7 +27,7 @@ func Ollama(o OllamaServer) *script.Wire {
 			Finish: `"done":true`,
 			Usages: texts(`{"prompt_eval_count":-1,"eval_count":1e30}`, `{"prompt_eval_count":"x","eval_count":1.5}`),
 		},
-		Aside: ollamaAside,
+		Aside: x.aside,
 		Serves: func(r *script.Request) bool {
 			return r.Method == http.MethodPost && strings.HasSuffix(path(r), "/api/chat")
 		},
@@ -72,8 +74,8 @@ type ollamaMessage struct {
 	raw   json.RawMessage
 }
 
-// ollamaAside answers what a client asks about the server and its models.
-func ollamaAside(r *script.Request) (script.Reply, bool) {
+// aside answers what a client asks about the server and its models.
+func (x *ollama) aside(r *script.Request) (script.Reply, bool) {
 	switch p := path(r); {
 	case strings.HasSuffix(p, "/api/version"):
 		return script.Reply{Body: script.Object("version", "0.13.0")}, true
@@ -85,7 +87,7 @@ func ollamaAside(r *script.Request) (script.Reply, bool) {
 	case strings.HasSuffix(p, "/api/show"):
 		return script.Reply{Body: script.Object(
 			"details", script.Object("family", "script"),
-			"model_info", script.Object("general.architecture", "script", "script.context_length", 131072),
+			"model_info", script.Object("general.architecture", "script", "script.context_length", cmp.Or(x.server.Context, 131072)),
 			"capabilities", []string{"completion", "tools", "thinking", "vision"})}, true
 	}
 	return script.Reply{}, false
