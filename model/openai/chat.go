@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"oneloop"
 	"oneloop/internal/wire"
@@ -24,6 +25,8 @@ type Chat struct {
 
 	known   catalog.Model
 	refused refused
+
+	bare atomic.Bool // reasoning came without its opening tag
 
 	effortNotice sync.Once
 	idle         wire.Idle[*chatEncoder]
@@ -96,5 +99,12 @@ func (m *Chat) target() chatTarget {
 // reply is an answer that takes in what comes. taken are the ids of the calls in
 // the conversation.
 func (m *Chat) reply(a *wire.Answer, taken map[string]bool, tools []oneloop.ToolDef) *chatReply {
-	return &chatReply{Answer: a, model: m.name, host: m.caller.URL.Host, dialect: m.dialect, asCame: m.asCame, calls: wire.Calls{Taken: taken, Tools: tools}}
+	r := &chatReply{Answer: a, model: m.name, host: m.caller.URL.Host, dialect: m.dialect, asCame: m.asCame, calls: wire.Calls{Taken: taken, Tools: tools}}
+	r.thoughts.bare = m.bare.Load()
+	r.bare = func() {
+		if !m.bare.Swap(true) {
+			a.Emit(oneloop.Notice{Text: "the server sends reasoning without its opening tag, as text; it is told apart from the next reply on (or start the server with its reasoning parser)"})
+		}
+	}
+	return r
 }

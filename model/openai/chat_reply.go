@@ -34,6 +34,7 @@ type chatReply struct {
 	parts    []*chatCall
 	refusal  strings.Builder
 	thoughts thoughts // in the text
+	bare     func()   // told when reasoning came without its opening tag
 	lost     []string // fields of deltas that are not known here
 }
 
@@ -355,6 +356,7 @@ func (r *chatReply) stop(calls int) oneloop.StopReason {
 // blocks adds what is no call.
 func (r *chatReply) blocks(m *oneloop.Message) {
 	r.thoughts.rest(r)
+	r.unopened()
 	said := false
 	for _, f := range r.order() {
 		if f.name == extraField {
@@ -420,6 +422,9 @@ func (r *chatReply) Interrupted() *oneloop.Message {
 	m := r.head()
 	m.Stop = oneloop.StopInterrupted
 	r.thoughts.rest(r)
+	if !r.thoughts.bare { // else it may be reasoning, as before
+		r.unopened()
+	}
 	for _, f := range r.fields {
 		if f.name != contentField {
 			continue

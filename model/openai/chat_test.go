@@ -401,3 +401,76 @@ func TestAnImageIsNamedToAModelThatTakesNone(t *testing.T) {
 		}
 	}
 }
+
+// TestReasoningWithoutItsOpeningTagIsNoAnswer has what templates do that end the
+// prompt with the tag.
+func TestReasoningWithoutItsOpeningTagIsNoAnswer(t *testing.T) {
+	type seen struct{ thought, text, shown, said string }
+	const close = "</think>"
+	for _, x := range []struct {
+		dialect string
+		replies []string // one after the other, to the same model
+		want    []seen
+	}{
+		{"vllm", []string{"hm\n" + close + "\n\nso", "ah\n" + close + "\n\nyes", "no thought", "<think>o" + close + "p"}, []seen{
+			{"hm\n", "so", "", "hm\n" + close + "\n\nso"}, // shown before it is known
+			{"ah\n", "yes", "ah\n", "yes"},
+			{"", "no thought", "no thought", "no thought"},
+			{"o", "p", "o", "p"},
+		}},
+		{"compatible", []string{close + "\n\nso"}, []seen{{"", "so", "", close + "\n\nso"}}},
+		{"llamacpp", []string{"only\n" + close}, []seen{{"only\n", "", "", "only\n" + close}}},
+		// What is spoken of stays where it is.
+		{"vllm", []string{"the tag " + close + " ends it"}, []seen{{"", "the tag " + close + " ends it", "", "the tag " + close + " ends it"}}},
+		{"vllm", []string{"so:\n```\n" + close + "\n```\n"}, []seen{{"", "so:\n```\n" + close + "\n```\n", "", "so:\n```\n" + close + "\n```\n"}}},
+		{"vllm", []string{"a <think>\n" + close + "\n"}, []seen{{"", "a <think>\n" + close + "\n", "", "a <think>\n" + close + "\n"}}},
+		{"deepseek", []string{"hm\n" + close + "\n\nso"}, []seen{{"", "hm\n" + close + "\n\nso", "", "hm\n" + close + "\n\nso"}}},
+	} {
+		for size := 1; size < 9; size += 3 {
+			n := 0
+			client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				var b strings.Builder
+				for rest := x.replies[n]; rest != ""; {
+					piece := rest[:min(size, len(rest))]
+					rest = rest[len(piece):]
+					fmt.Fprintf(&b, "data: {\"choices\":[{\"delta\":{\"content\":%q}}]}\n\n", piece)
+				}
+				n++
+				b.WriteString("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(b.String())), Request: r}, nil
+			})}
+			m, err := openai.NewChat(openai.Config{Dialect: x.dialect, BaseURL: "http://127.0.0.1:1/v1", Model: "m", Client: client})
+			if err != nil {
+				t.Fatal(err)
+			}
+			notices := 0
+			for i, want := range x.want {
+				var got seen
+				msg, err := m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi")}}, func(e oneloop.Event) {
+					switch e := e.(type) {
+					case oneloop.ThinkingDelta:
+						got.shown += e.Text
+					case oneloop.TextDelta:
+						got.said += e.Text
+					case oneloop.Notice:
+						notices++
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range msg.Blocks {
+					if th, ok := b.(*oneloop.Thinking); ok {
+						got.thought += th.Text
+					}
+				}
+				if got.text = msg.Text(); got != want {
+					t.Errorf("%s: reply %d by %d:\ngot  %q\nwant %q", x.dialect, i, size, got, want)
+				}
+			}
+			if want := len(x.want) > 1 || x.want[0].said != x.want[0].text; (notices == 1) != want || notices > 1 {
+				t.Errorf("%q: %d notices", x.replies, notices)
+			}
+		}
+	}
+}
