@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Date is the day the data was last compared with its sources.
+// Date is how the data stood on that day. Each file says what its sources are,
+// and that not all of it was compared with them then.
 const Date = "2026-11-30"
 
 // Model is what is known of one model.

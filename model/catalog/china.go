@@ -1,13 +1,15 @@
 package catalog
 
-// Sources, read on Date. DeepSeek: its pricing page, whose prices halve outside
-// the working hours of Beijing; the higher ones stand here. Kimi: the pricing
-// page of the international service. GLM: the pricing table of Z.ai, as an
-// article of 2026-08-19 quotes it, and that of the year before. Qwen: windows
-// only; its prices are in yuan, in steps by the length of the prompt, and other
-// in each region. Groq: its model and pricing pages. Where only the whole
-// window bounds a reply, a smaller number stands here, for the prompt must fit
-// beside it.
+// Sources, as of Date, for the most part one for each line and some of them at
+// second hand; what is said of older models was not looked up again. DeepSeek:
+// its pricing page, whose prices halve outside the working hours of Beijing; the
+// higher ones stand here. Kimi: the pricing page of the international service.
+// GLM: the pricing table of Z.ai, as an article of 2026-08-19 quotes it, and
+// that of the year before. Qwen: windows only, and the levels of qwen3.8-max as
+// lists of other services have them; its prices are in yuan, in steps by the
+// length of the prompt, and other in each region. Groq: its model and pricing
+// pages. Where only the whole window bounds a reply, a smaller number stands
+// here, for the prompt must fit beside it.
 
 var deepseeks = [...]Model{
 	{ID: "deepseek-v4-pro", Provider: "deepseek", Context: 1_000_000, MaxOutput: 384_000, Images: No, Reasoning: Yes, Efforts: highMax,
@@ -20,6 +22,7 @@ var deepseeks = [...]Model{
 }
 
 var qwens = [...]Model{
+	{ID: "qwen3.8-max", Provider: "qwen", Context: 991_000, MaxOutput: 128_000, Images: Yes, Reasoning: Yes, Efforts: []string{"low", "medium", "xhigh"}, Effort: "xhigh"},
 	{ID: "qwen3.7-max", Provider: "qwen", Context: 991_000, MaxOutput: 32_768, Reasoning: Yes},
 	{ID: "qwen3.7-plus", Provider: "qwen", Context: 991_000, MaxOutput: 32_768, Images: Yes, Reasoning: Yes},
 	{ID: "qwen3-max", Provider: "qwen", Context: 262_144, MaxOutput: 32_768, Images: No},

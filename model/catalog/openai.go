@@ -1,10 +1,12 @@
 package catalog
 
-// Sources, read on Date: OpenAI's and Google's model and pricing pages, as
-// public tables and release notes of September to November 2026 quote them,
-// each line in at least two that agree. gpt-5.6-sol is the one whose price
-// sources tell differently, and has none here. What is written to a cache
-// without a price of its own costs what input costs.
+// Sources, as of Date: OpenAI's and Google's model and pricing pages at second
+// hand, as public tables and release notes of September to November 2026 quote
+// them; the pages themselves were not read. Some lines stand in one such source
+// only, and some of those of older models are what was known of them before and
+// were not looked up again. Where sources differ on a price (gpt-5.6-sol) there
+// is none here. What is written to a cache without a price of its own costs
+// what input costs.
 
 var (
 	toHigh  = []string{"low", "medium", "high"}

@@ -43,18 +43,16 @@ func (m *Chat) optional(req *oneloop.Request, emit func(oneloop.Event)) []param 
 	if d.Tools != "" && len(req.Tools) > 0 {
 		add(d.Tools)
 	}
-	if p.Effort != "" {
-		fields, level := d.effort(m.name, m.known, p.Effort)
-		for _, f := range fields {
-			add(f)
+	fields, level := d.effort(m.name, m.known, p.Effort)
+	for _, f := range fields {
+		add(f)
+	}
+	if p.Effort != "" && !level {
+		text := m.name + " is not known to take an effort, so none is asked for"
+		if len(fields) > 0 {
+			text = m.name + " is not known to take an effort, so it is asked to reason, and not how much"
 		}
-		if !level {
-			text := m.name + " is not known to take an effort, so none is asked for"
-			if len(fields) > 0 {
-				text = m.name + " is not known to take an effort, so it is asked to reason, and not how much"
-			}
-			m.effortNotice.Do(func() { emit(oneloop.Notice{Text: text}) })
-		}
+		m.effortNotice.Do(func() { emit(oneloop.Notice{Text: text}) })
 	}
 	if d.Cached != "" && strings.HasPrefix(m.name, d.Cached) && p.CacheTTL != "off" {
 		ttl := ""

@@ -160,7 +160,7 @@ func TestARequestHasTheWordsOfItsDialect(t *testing.T) {
 		{"qwen", "qwen3-max", `enable_thinking=true max_tokens=9 parallel_tool_calls=true role="system" stream_options={"include_usage":true}`},
 		{"kimi", "kimi-k3", `max_tokens=9 prompt_cache_key reasoning_effort="max" role="system" stream_options={"include_usage":true}`},
 		{"kimi", "kimi-k2.6", `max_tokens=9 prompt_cache_key role="system" stream_options={"include_usage":true} thinking={"type":"enabled"}`},
-		{"glm", "glm-5.3", `max_tokens=9 reasoning_effort="max" role="system" stream_options={"include_usage":true} thinking={"type":"enabled"} tool_stream=true`},
+		{"glm", "glm-5.3", `max_tokens=9 reasoning_effort="max" role="system" stream_options={"include_usage":true} thinking={"type":"enabled","clear_thinking":false} tool_stream=true`},
 		{"glm", "glm-4.6", `max_tokens=9 role="system" stream_options={"include_usage":true} thinking={"type":"enabled"} tool_stream=true`},
 		{"openrouter", "x/y", `max_tokens=9 reasoning={"effort":"max"} role="system" stream_options={"include_usage":true}`},
 		{"openrouter", "anthropic/claude-sonnet-5-5", `cache_control={"type":"ephemeral"} max_tokens=9 reasoning={"effort":"max"} role="system" stream_options={"include_usage":true}`},
@@ -194,6 +194,59 @@ func TestARequestHasTheWordsOfItsDialect(t *testing.T) {
 		}
 		if got := strings.Join(words, " "); got != x.want {
 			t.Errorf("%s, %s:\ngot  %s\nwant %s", x.dialect, x.model, got, x.want)
+		}
+	}
+}
+
+// TestHowMuchReasoningIsAskedForInTheWordsOfTheProvider has Qwen's tokens and
+// levels, of which only one may be sent, and GLM's wish that what went back is
+// read, which its ordinary service does not do unasked.
+func TestHowMuchReasoningIsAskedForInTheWordsOfTheProvider(t *testing.T) {
+	for _, x := range []struct{ dialect, model, effort, want string }{
+		{"qwen", "qwen3.7-max", "", ``},
+		{"qwen", "qwen3.7-max", "low", `enable_thinking=true thinking_budget=2048`},
+		{"qwen", "qwen3.7-max", "high", `enable_thinking=true thinking_budget=24576`},
+		{"qwen", "qwen3.7-max", "max", `enable_thinking=true`},
+		{"qwen", "qwen3.8-max", "medium", `enable_thinking=true reasoning_effort="medium"`},
+		{"qwen", "qwen3.8-max", "max", `enable_thinking=true reasoning_effort="xhigh"`},
+		{"qwen", "qwen3-coder-plus", "high", `notice`}, // does not reason
+		{"glm", "glm-5.3", "", `thinking={"type":"enabled","clear_thinking":false}`},
+		{"glm", "glm-5.3", "low", `reasoning_effort="low" thinking={"type":"enabled","clear_thinking":false}`},
+		{"glm", "glm-5.1", "low", `thinking={"type":"enabled","clear_thinking":false} notice`},
+		{"glm", "glm-4.6", "", ``},
+		{"glm", "glm-4.6", "low", `thinking={"type":"enabled"} notice`},
+		{"groq", "llama-3.3-70b-versatile", "low", `notice`},
+	} {
+		var words []string
+		top := map[string]json.RawMessage{}
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if err := json.NewDecoder(r.Body).Decode(&top); err != nil {
+				t.Error(err)
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(`{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`)), Request: r}, nil
+		})}
+		m, err := openai.NewChat(openai.Config{Dialect: x.dialect, Key: key, Model: x.model, Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		noticed := false
+		if _, err := m.Generate(t.Context(), &oneloop.Request{Messages: []*oneloop.Message{oneloop.UserText("hi")}, Params: oneloop.Params{Effort: x.effort}}, func(e oneloop.Event) {
+			_, is := e.(oneloop.Notice)
+			noticed = noticed || is
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"enable_thinking", "reasoning_effort", "thinking", "thinking_budget"} {
+			if v := string(top[name]); v != "" {
+				words = append(words, name+"="+v)
+			}
+		}
+		if noticed {
+			words = append(words, "notice")
+		}
+		if got := strings.Join(words, " "); got != x.want {
+			t.Errorf("%s, %s, %q:\ngot  %s\nwant %s", x.dialect, x.model, x.effort, got, x.want)
 		}
 	}
 }

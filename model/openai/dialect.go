@@ -35,6 +35,10 @@ type Dialect struct {
 	Level   string // the field for how much, with $ for the level
 	Leveled bool   // every model has levels, not only those that are known to
 	Most    string // the highest level, if it is not "max"
+	Budget  string // the field for how many tokens, with $ for them, of models that have no levels
+
+	Keep  string // Reason, and that reasoning that went back is read; unasked it is thrown away
+	Keeps string // how the names begin of models that know that, with spaces between
 }
 
 // Echo says which reasoning of the same model goes back with a message.
@@ -61,11 +65,12 @@ func Dialects() []Dialect {
 		{Name: "deepseek", BaseURL: "https://api.deepseek.com", Hosts: "deepseek.com", Echo: EchoAlways, Needed: EchoAlways, Usage: true,
 			Reason: thinking, Level: effort, Leveled: true},
 		{Name: "qwen", BaseURL: "https://dashscope.aliyuncs.com/compatible-mode/v1", Hosts: "aliyuncs.com", Echo: EchoCalls, Usage: true,
-			Tools: `"parallel_tool_calls":true`, Reason: `"enable_thinking":true`, Level: effort},
+			Tools: `"parallel_tool_calls":true`, Reason: `"enable_thinking":true`, Level: effort, Most: "xhigh", Budget: `"thinking_budget":$`},
 		{Name: "kimi", BaseURL: "https://api.moonshot.cn/v1", Hosts: "moonshot.cn moonshot.ai kimi.com", Echo: EchoAlways, Needed: EchoCalls, Usage: true,
 			Reason: thinking, Level: effort, CacheKey: true, Counted: true},
 		{Name: "glm", BaseURL: "https://open.bigmodel.cn/api/paas/v4", Hosts: "bigmodel.cn z.ai", Echo: EchoAlways, Usage: true,
-			Tools: `"tool_stream":true`, Reason: thinking, Level: effort},
+			Tools: `"tool_stream":true`, Reason: thinking, Level: effort,
+			Keep: `"thinking":{"type":"enabled","clear_thinking":false}`, Keeps: "glm-4.7 glm-5"},
 		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", Hosts: "groq.com", Echo: EchoCalls, Completion: true, Usage: true, Level: effort, Most: "high"},
 		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", Hosts: "openrouter.ai", Echo: EchoAlways, Usage: true,
 			Level: `"reasoning":{"effort":$}`, Leveled: true, Cached: "anthropic/", Documents: true},
@@ -110,21 +115,51 @@ func reasons(model string) bool {
 	return false
 }
 
-// effort is how this much reasoning is asked for, as fields of a request. Where
-// a model has no levels that are known here, it is only asked to reason, if that
-// can be asked for: then level is false.
+// effort is how this much reasoning is asked for, as fields of a request; empty:
+// as usual. Where a model has no levels that are known here, it is only asked to
+// reason, if that can be asked for: then level is false. One that is known not
+// to reason is asked nothing.
 func (d Dialect) effort(model string, known catalog.Model, effort string) (fields []string, level bool) {
+	if known.Reasoning == catalog.No {
+		return nil, false
+	}
 	level = d.Leveled || len(known.Efforts) > 0 || d.Developer && reasons(model) || strings.Contains(model, "gpt-oss")
-	if d.Reason != "" && (d.Leveled || !level || d.Name != "kimi") { // Kimi's models have one or the other
+	switch {
+	case d.keeps(model):
+		fields = append(fields, d.Keep)
+	case effort != "" && d.Reason != "" && (d.Leveled || !level || d.Name != "kimi"): // Kimi's models have one or the other
 		fields = append(fields, d.Reason)
 	}
-	if !level {
+	switch {
+	case effort == "":
 		return fields, false
+	case level:
+		if d.Most != "" && (effort == "xhigh" || effort == "max") {
+			effort = d.Most
+		}
+		return append(fields, strings.Replace(d.Level, "$", string(rawjson.AppendString(nil, effort)), 1)), true
+	case d.Budget != "":
+		if n := budgets[effort]; n != "" {
+			fields = append(fields, strings.Replace(d.Budget, "$", n, 1))
+		}
+		return fields, true
 	}
-	if d.Most != "" && (effort == "xhigh" || effort == "max") {
-		effort = d.Most
+	return fields, false
+}
+
+// budgets are levels as tokens, as Google counts its own. The highest ones have
+// no bound but the model's.
+var budgets = map[string]string{"low": "2048", "medium": "8192", "high": "24576"}
+
+// keeps reports whether a model reads the reasoning of earlier turns when it is
+// asked to.
+func (d Dialect) keeps(model string) bool {
+	for begin := range strings.FieldsSeq(d.Keeps) {
+		if strings.HasPrefix(model, begin) {
+			return true
+		}
 	}
-	return append(fields, strings.Replace(d.Level, "$", string(rawjson.AppendString(nil, effort)), 1)), true
+	return false
 }
 
 // known is what the catalogue says of a model, here or elsewhere.
