@@ -126,7 +126,7 @@ func (p *program) hint(err error) string {
 	return ""
 }
 
-// named is a hint with the variables of the provider that is asked.
+// named is a hint with the variables or settings of the provider that is asked.
 func (p *program) named(hint string) string {
 	a, _ := p.settings.Access(p.settings.Model.Provider)
 	if a.Name == "" || a.Name == "anthropic" || a.Name != p.settings.Model.Provider || a.Through != "" {
@@ -143,11 +143,21 @@ func (p *program) named(hint string) string {
 	return strings.NewReplacer("ANTHROPIC_API_KEY", key, "ANTHROPIC_BASE_URL", address, "Messages API", cmp.Or(api, "Messages API")).Replace(hint)
 }
 
+// through reports whether the program beside this one finds the credentials, and
+// says itself what is missing of them.
+func (p *program) through() bool {
+	a, _ := p.settings.Access(p.settings.Model.Provider)
+	return a.Through != ""
+}
+
 func (p *program) apiHint(e *oneloop.APIError) string {
 	w := p.words
 	say := func(format string) string { return fmt.Sprintf(format, p.where(e)) }
 	switch e.Class {
 	case oneloop.ErrAuth:
+		if p.through() {
+			return ""
+		}
 		return say(w.HintAuth)
 	case oneloop.ErrBilling:
 		return say(w.HintBilling)
