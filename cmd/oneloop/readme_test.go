@@ -17,7 +17,10 @@ var update = flag.Bool("update", false, "write the READMEs' generated parts anew
 
 const root = "../.."
 
-var readmes = []string{"README.md", "README.zh-CN.md"}
+var (
+	readmes    = []string{"README.md", "README.zh-CN.md"}
+	modelPages = []string{"docs/models.md", "docs/models.zh-CN.md"}
+)
 
 // fill puts text into the block between <!-- name… --> and <!-- /name -->.
 func fill(t *testing.T, readme, name, fence, text string) string {
@@ -65,6 +68,40 @@ func ownTool(t *testing.T) string {
 		t.Fatal("the example of tool is not as it is shown")
 	}
 	return fmt.Sprintf("%s\ntools := &oneloop.Toolbox{Tools: []oneloop.Tool{%s}}", parts[1], parts[2])
+}
+
+// typedAnswer is the part of tool's example that the pages on models show.
+func typedAnswer(t *testing.T) string {
+	data, err := os.ReadFile(filepath.Join(root, "tool/example_answer_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := regexp.MustCompile(`(?s)(type forecast .*?\n}\n).*?\n\n(\tanswer, err := .*?)\tfmt\.Printf`).FindSubmatch(data)
+	if parts == nil {
+		t.Fatal("the example of AnswerOf is not as it is shown")
+	}
+	return fmt.Sprintf("%s\n%s", parts[1], strings.ReplaceAll(strings.TrimPrefix(string(parts[2]), "\t"), "\n\t", "\n"))
+}
+
+func TestTheReadmesShowNoOtherAnswerThanTheModelPages(t *testing.T) {
+	for _, name := range modelPages {
+		path := filepath.Join(root, name)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fill(t, string(data), "answer", "go", typedAnswer(t))
+		if want == string(data) {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s does not show the example of tool; `make readme` writes it anew", name)
+			continue
+		}
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestTheReadmesShowWhatTheProgramDoes(t *testing.T) {
@@ -156,4 +193,29 @@ func TestEveryCommandOfTheReadmesWorks(t *testing.T) {
 		t.Errorf("only %d commands were run; are the shell blocks still found?", ran)
 	}
 	fmt.Fprintf(t.Output(), "%d commands\n", ran)
+}
+
+func TestEveryPageIsFoundFromTheReadmes(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatal(err)
+	}
+	for _, readme := range readmes {
+		text, err := os.ReadFile(filepath.Join(root, readme))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range pages {
+			page, chinese := filepath.Base(path), strings.Contains(readme, "zh-CN")
+			if strings.HasSuffix(page, ".zh-CN.md") {
+				continue
+			}
+			if _, err := os.Stat(strings.TrimSuffix(path, ".md") + ".zh-CN.md"); err == nil && chinese {
+				page = strings.TrimSuffix(page, ".md") + ".zh-CN.md"
+			}
+			if !strings.Contains(string(text), "(docs/"+page+")") {
+				t.Errorf("%s does not lead to docs/%s", readme, page)
+			}
+		}
+	}
 }

@@ -174,7 +174,7 @@ var chinese = Text{
 	ModelUnknown:    "未知",
 	ModelNoPrice:    "价格未知",
 	ModelNotServed:  "目前不在它的列表中",
-	ModelAbilities:  [2]string{"图像", "推理"},
+	ModelAbilities:  [2]string{"图像", "思考"},
 	ModelIs:         "模型 %s  %s token  %s  %s",
 	ModelChange:     "/model 名称 从现在起换用另一个模型，例如 /model deepseek/deepseek-v4-pro；对话继续。oneloop models 列出全部。",
 	FallsBack:       "由 %s 继续：%v",
