@@ -493,6 +493,9 @@ func (p *program) loadSettings(ctx context.Context, dir string, ask oneloop.Ask)
 		return err
 	}
 	p.settings, p.words = settings, tui.Messages(settings.Language)
+	if a, _ := settings.Access(settings.Model.Provider); settings.Picked {
+		settings.Notices = append(settings.Notices, fmt.Sprintf(p.words.OnlyProvider, a.Name, a.From, settings.Model))
+	}
 	p.modes.begin(settings.Mode)
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -14,7 +13,9 @@ import (
 
 	"oneloop"
 	"oneloop/internal/config"
+	"oneloop/internal/rawjson"
 	"oneloop/internal/tui"
+	"oneloop/model/anthropic"
 	"oneloop/model/catalog"
 )
 
@@ -168,7 +169,7 @@ func (p *program) apiHint(e *oneloop.APIError) string {
 	case oneloop.ErrNetwork:
 		return say(p.networkHint(e))
 	case oneloop.ErrNotFound:
-		if e.Type == "" && e.Code == "" && !json.Valid(e.Body) { // nothing of an API's: a page for a wrong address
+		if !saidByAPI(e) { // a page for a wrong address
 			return say(w.HintNotAPI)
 		}
 		return fmt.Sprintf(w.HintNotFound, p.modelName(), p.where(e))
@@ -194,6 +195,12 @@ func (p *program) apiHint(e *oneloop.APIError) string {
 		return say(w.HintServer)
 	}
 	return say(w.HintBusy)
+}
+
+// saidByAPI reports whether an error is in the form of an API. Many servers of
+// Chat Completions give it no type.
+func saidByAPI(e *oneloop.APIError) bool {
+	return e.Type != "" || e.API != anthropic.API && !rawjson.Parse(e.Body).Field("error").IsNull()
 }
 
 // networkHint tells whether nobody answered, whoever did is not to be trusted,

@@ -117,6 +117,10 @@ type Settings struct {
 	// Book is the catalogue with what the user's models.json says.
 	Book *catalog.Book `json:"-"`
 
+	// Picked: no model is named, and Model is the usual one of the only
+	// provider that is set up. The user is told.
+	Picked bool `json:"picked,omitempty"`
+
 	// Undecided says, where no model is named, why none can be chosen.
 	Undecided *UndecidedError `json:"-"`
 

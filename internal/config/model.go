@@ -225,7 +225,7 @@ func (l *loader) pick() {
 	default:
 		l.out.Model = Model{found[0].Name, found[0].Default}
 		l.out.From["model"] = found[0].From
-		l.notice("no model is named and only %s is set up (%s): %s is asked.", found[0].Name, found[0].From, l.out.Model)
+		l.out.Picked = true
 	}
 }
 

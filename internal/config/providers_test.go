@@ -108,25 +108,23 @@ func TestWithoutAModelTheOnlyProviderWithAKeyIsAsked(t *testing.T) {
 	for _, c := range []struct {
 		env    string
 		model  string
-		notice string
+		picked bool
 		wrong  string
 	}{
-		{"DEEPSEEK_API_KEY=k", "deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-pro", ""},
-		{"OPENAI_API_KEY=k", "openai/gpt-6.1-sol", "openai/gpt-6.1-sol", ""},
-		{"OPENAI_API_KEY=k GEMINI_API_KEY=g", "anthropic/", "", "gemini/gemini-3.8-flash"},
-		{"OPENROUTER_API_KEY=k", "anthropic/", "", "openrouter/NAME"},
-		{"ANTHROPIC_API_KEY=a OPENAI_API_KEY=k", "anthropic/", "", ""},
-		{"", "anthropic/", "", ""},
+		{"DEEPSEEK_API_KEY=k", "deepseek/deepseek-v4-pro", true, ""},
+		{"OPENAI_API_KEY=k", "openai/gpt-6.1-sol", true, ""},
+		{"OPENAI_API_KEY=k GEMINI_API_KEY=g", "anthropic/", false, "gemini/gemini-3.8-flash"},
+		{"OPENROUTER_API_KEY=k", "anthropic/", false, "openrouter/NAME"},
+		{"ANTHROPIC_API_KEY=a OPENAI_API_KEY=k", "anthropic/", false, ""},
+		{"", "anthropic/", false, ""},
 	} {
 		w := newWorld(t, strings.Fields(c.env)...)
 		s := w.must()
 		if s.Model.String() != c.model {
 			t.Errorf("%s: %s is asked", c.env, s.Model)
 		}
-		if c.notice != "" {
-			wantNotice(t, s, c.notice)
-		} else if len(s.Notices) > 0 {
-			t.Errorf("%s: %q", c.env, s.Notices)
+		if s.Picked != c.picked || len(s.Notices) > 0 {
+			t.Errorf("%s: picked is %t, %q", c.env, s.Picked, s.Notices)
 		}
 		got := ""
 		if s.Undecided != nil {

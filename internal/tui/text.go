@@ -87,6 +87,7 @@ type Text struct {
 	DoctorLabels    [7]string // folder, credential, model, endpoint, terminal, settings, sandbox
 	DoctorNone      string
 	NoKeyFor        string // provider, variables
+	OnlyProvider    string // provider, variable, model
 	SeveralToAsk    string // models
 	NoUsualModel    string // provider
 	CloudMissing    string // provider, program, path

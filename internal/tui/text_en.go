@@ -163,6 +163,7 @@ Exit code
 	DoctorLabels:    [7]string{"folder", "credential", "model", "endpoint", "terminal", "settings", "sandbox"},
 	DoctorNone:      "none",
 	NoKeyFor:        "there is no key for %s: set %s in the environment or in ~/.config/oneloop/config.env, or choose another model with --model (oneloop models lists them)",
+	OnlyProvider:    "no model is named and only %s is set up (%s): %s is asked.",
 	SeveralToAsk:    "there are keys of several providers and no model is named; choose one with --model or ONELOOP_MODEL: %s",
 	NoUsualModel:    "there is a key for %[1]s, which has no usual model; choose one with --model %[1]s/NAME or ONELOOP_MODEL=%[1]s/NAME (oneloop models %[1]s lists them)",
 	CloudMissing:    "models on %s are asked through the program %s, which is not at %s: `make cloud` builds it, put it there",

@@ -157,6 +157,7 @@ var chinese = Text{
 	DoctorLabels:    [7]string{"目录", "凭据", "模型", "服务地址", "终端", "设置", "沙箱"},
 	DoctorNone:      "无",
 	NoKeyFor:        "没有 %s 的密钥：请在环境变量或 ~/.config/oneloop/config.env 中设置 %s，或用 --model 选择别的模型（oneloop models 可列出）",
+	OnlyProvider:    "没有指定模型，只配置了 %s（%s）：使用 %s。",
 	SeveralToAsk:    "有多个提供方的密钥，但没有指定模型；请用 --model 或 ONELOOP_MODEL 选择：%s",
 	NoUsualModel:    "有 %[1]s 的密钥，但它没有默认模型；请用 --model %[1]s/名称 或 ONELOOP_MODEL=%[1]s/名称 选择（oneloop models %[1]s 可列出）",
 	CloudMissing:    "%s 上的模型通过程序 %s 访问，但 %s 不存在：请用 make cloud 构建并放到那里",
