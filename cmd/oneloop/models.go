@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -213,7 +214,23 @@ func (p *program) served(ctx context.Context, a config.Access) ([]serving, error
 		asking.Wait()
 		return list, nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, listAddress(a), nil)
+	data, err := p.fetch(ctx, a, key, listAddress(a))
+	if err != nil {
+		return nil, err
+	}
+	list, err := readList(bytes.NewReader(data))
+	if err == nil && (a.Dialect == "llamacpp" || a.Dialect == "lmstudio") && a.Local {
+		windows := p.given(ctx, a)
+		for i, m := range list {
+			list[i].window = cmp.Or(windows[m.id], windows[""])
+		}
+	}
+	return list, err
+}
+
+// fetch gets what a provider tells at an address, in one piece.
+func (p *program) fetch(ctx context.Context, a config.Access, key config.Secret, address string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, errors.New("the base URL cannot be read")
 	}
@@ -247,7 +264,51 @@ func (p *program) served(ctx context.Context, a config.Access) ([]serving, error
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("HTTP status %s", resp.Status)
 	}
-	return readList(io.LimitReader(resp.Body, 16<<20))
+	return io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+}
+
+// given are the windows of the models that a server on this machine was started
+// with, by name; one without a name is that of all. What it does not say is not
+// in it: llama.cpp and LM Studio tell it beside the API that they share.
+func (p *program) given(ctx context.Context, a config.Access) map[string]int {
+	key, err := a.Credential(ctx)
+	if err != nil {
+		return nil
+	}
+	root := strings.TrimSuffix(strings.TrimSuffix(listAddress(a), "/models"), "/v1")
+	found := map[string]int{}
+	switch a.Dialect {
+	case "vllm":
+		list, err := p.served(ctx, a)
+		if err != nil {
+			return nil
+		}
+		for _, m := range list {
+			found[m.id] = m.window
+		}
+	case "llamacpp":
+		var said struct {
+			Settings struct {
+				Context int `json:"n_ctx"`
+			} `json:"default_generation_settings"`
+		}
+		if data, err := p.fetch(ctx, a, key, root+"/props"); err == nil && json.Unmarshal(data, &said) == nil {
+			found[""] = said.Settings.Context
+		}
+	case "lmstudio":
+		var said struct {
+			Data []struct {
+				ID      string
+				Context int `json:"loaded_context_length"`
+			}
+		}
+		if data, err := p.fetch(ctx, a, key, root+"/api/v0/models"); err == nil && json.Unmarshal(data, &said) == nil {
+			for _, m := range said.Data {
+				found[m.ID] = m.Context
+			}
+		}
+	}
+	return found
 }
 
 // listAddress is where a provider tells of its models.

@@ -308,3 +308,46 @@ func TestTheWindowOfAnOllamaIsWhatTheServerGives(t *testing.T) {
 		}
 	}
 }
+
+func TestTheWindowOfALocalServerIsWhatItWasStartedWith(t *testing.T) {
+	mux := http.NewServeMux()
+	tell := func(path, text string) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(text)) })
+	}
+	tell("/vllm/v1/models", `{"data":[{"id":"m","max_model_len":16384}]}`)
+	tell("/llamacpp/v1/models", `{"data":[{"id":"m","meta":{"n_ctx_train":131072}}]}`)
+	tell("/llamacpp/props", `{"default_generation_settings":{"n_ctx":16384}}`)
+	tell("/lmstudio/v1/models", `{"data":[{"id":"m"}]}`)
+	tell("/lmstudio/api/v0/models", `{"data":[{"id":"other","loaded_context_length":7},{"id":"m","loaded_context_length":16384,"max_context_length":131072}]}`)
+	tell("/old/v1/models", `{"data":[{"id":"m"}]}`)
+	asked := make(chan string, 10)
+	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		asked <- string(data)
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"choices":[{"message":{"role":"assistant","content":"here"},"finish_reason":"stop"}]}`))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	for _, c := range []struct{ provider, at, env, window, reply string }{
+		{"vllm", "vllm", "", "16384", "4096"},
+		{"llamacpp", "llamacpp", "", "16384", "4096"},
+		{"lmstudio", "lmstudio", "", "16384", "4096"},
+		{"llamacpp", "old", "", "200000", "8192"},
+		{"llamacpp", "old", "ONELOOP_CONTEXT_WINDOW=8000", "8000", "2000"},
+	} {
+		p := newProduct(t)
+		p.env = append(p.env, "ANTHROPIC_API_KEY=", strings.ToUpper(c.provider)+"_BASE_URL="+server.URL+"/"+c.at+"/v1", c.env)
+		o := p.run("--model", c.provider+"/m", "--output-format", "json", "hello")
+		if o.code != exitDone || !strings.Contains(o.stdout, `"contextWindow":`+c.window+`,`) {
+			t.Errorf("%+v: %d %s%s", c, o.code, o.stdout, o.stderr)
+			continue
+		}
+		if got := <-asked; !strings.Contains(got, `"max_tokens":`+c.reply) {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if o := p.run("models", "--json", c.provider); c.window == "16384" && !strings.Contains(o.stdout, `"id":"m","context":`+c.window+`,`) {
+			t.Errorf("%+v: %s", c, o.stdout)
+		}
+	}
+}

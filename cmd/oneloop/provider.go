@@ -158,12 +158,17 @@ func (p *program) undecided(e *config.UndecidedError) string {
 // says all.
 func (p *program) lookup(name string) catalog.Model {
 	m, known, ok := p.catalogued(name)
-	if a, _ := p.settings.Access(m.Provider); a.API == catalog.Ollama {
+	switch a, _ := p.settings.Access(m.Provider); {
+	case a.API == catalog.Ollama:
 		known.Context = p.window(context.Background(), a, m)
 		if !ok {
 			known.MaxOutput = known.Context / 4
 		}
 		known.MaxOutput = min(known.MaxOutput, known.Context)
+	case a.Local && !ok: // a reply has to fit beside the prompt
+		if n := cmp.Or(int(p.settings.ContextWindow), p.window(context.Background(), a, m)); n > 0 {
+			known.Context, known.MaxOutput = n, min(known.MaxOutput, n/4)
+		}
 	}
 	known.ID = cmp.Or(m.Full(), name)
 	return known
@@ -192,36 +197,25 @@ func (p *program) wanted(m config.Model) int {
 	return 0
 }
 
-// windows are the contexts that the models of an Ollama get, as the server was
-// asked once.
+// windows are the contexts that models of servers on the user's machine have, as
+// each server was asked once.
 type windows struct {
 	mu  sync.Mutex
 	all map[string]int
 }
 
-// window is the context that a model of an Ollama gets: what is asked for, but
-// no more than the model has. A server that does not say is taken to give it.
+// window is the context that a model on the user's machine has. That of an Ollama
+// is what is asked for, but no more than the model has; one that does not say is
+// taken to give it. Of other servers it is what they were started with; 0: they do
+// not say.
 func (p *program) window(ctx context.Context, a config.Access, m config.Model) int {
-	want := p.wanted(m)
-	if p.offline {
-		return cmp.Or(want, ollama.DefaultContext)
-	}
-	key, err := a.Credential(ctx)
-	if err != nil { // the request will say so
-		return cmp.Or(want, ollama.DefaultContext)
-	}
 	p.windows.mu.Lock()
 	n, asked := p.windows.all[m.String()]
 	p.windows.mu.Unlock()
 	if asked {
 		return n
 	}
-	n = cmp.Or(want, ollama.DefaultContext)
-	if server, err := ollama.New(ollama.Config{BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Context: want, Header: a.Header}); err == nil {
-		ctx, cancel := context.WithTimeout(ctx, listTime)
-		defer cancel()
-		n = server.Window(ctx)
-	}
+	n = p.askWindow(ctx, a, m)
 	p.windows.mu.Lock()
 	defer p.windows.mu.Unlock()
 	if p.windows.all == nil {
@@ -229,6 +223,29 @@ func (p *program) window(ctx context.Context, a config.Access, m config.Model) i
 	}
 	p.windows.all[m.String()] = n
 	return n
+}
+
+func (p *program) askWindow(ctx context.Context, a config.Access, m config.Model) int {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	if a.API != catalog.Ollama {
+		if p.offline {
+			return 0
+		}
+		given := p.given(ctx, a)
+		return cmp.Or(given[m.Name], given[""])
+	}
+	want := p.wanted(m)
+	usual := cmp.Or(want, ollama.DefaultContext)
+	key, err := a.Credential(ctx)
+	if err != nil || p.offline { // the request will say so
+		return usual
+	}
+	server, err := ollama.New(ollama.Config{BaseURL: a.BaseURL, Key: key.Reveal(), Model: m.Name, Context: want, Header: a.Header})
+	if err != nil {
+		return usual
+	}
+	return server.Window(ctx)
 }
 
 // price is what the ledger takes of the model with this name.

@@ -60,6 +60,20 @@ func Dialects() []Dialect {
 	return []Dialect{OpenAI, DeepSeek, OpenRouter, Qwen, Kimi, GLM, Groq, VLLM, LlamaCPP, LMStudio, GeminiCompatible}
 }
 
+// aside answers what a client asks about the server and its models. llama.cpp and
+// LM Studio tell more of it beside the API.
+func (c *chat) aside(r *script.Request) (script.Reply, bool) {
+	switch p := path(r); {
+	case r.Method != http.MethodGet:
+	case c.dialect.Name == LlamaCPP.Name && strings.HasSuffix(p, "/props"):
+		return script.Reply{Body: script.Object("default_generation_settings", script.Object("n_ctx", 65536))}, true
+	case c.dialect.Name == LMStudio.Name && strings.HasSuffix(p, "/api/v0/models"):
+		model := script.Object("id", "scripted-model", "state", "loaded", "loaded_context_length", 65536)
+		return script.Reply{Body: script.Object("data", join([]json.RawMessage{model}))}, true
+	}
+	return models(r)
+}
+
 // OddCalls are the ways in which servers stream calls that no name goes with.
 func OddCalls() []Dialect {
 	return []Dialect{
@@ -91,7 +105,7 @@ func Chat(d Dialect) *script.Wire {
 			Usages: texts(`{"prompt_tokens":-1,"completion_tokens":1e30}`, `{"prompt_tokens":"x","completion_tokens":1.5,"prompt_tokens_details":[]}`,
 				`{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":5}}`),
 		},
-		Aside: models,
+		Aside: c.aside,
 		Serves: func(r *script.Request) bool {
 			return r.Method == http.MethodPost && strings.HasSuffix(path(r), "/chat/completions")
 		},
