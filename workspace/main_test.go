@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("WORKSPACE_TEST_REPLACE"); dir != "" {
 		replaceForEver(dir)
 	}
+	if dir := os.Getenv("WORKSPACE_TEST_HOLD"); dir != "" {
+		holdWorktree(dir, os.Getenv("WORKSPACE_TEST_STATE"))
+	}
 	os.Exit(m.Run())
 }
 

@@ -23,7 +23,7 @@ const module = "oneloop"
 // What a package reaches by these.
 var (
 	byWire      = []string{".", "model/catalog", "internal/rawjson", "internal/sse", "internal/wire", "internal/unseen"}
-	byWorkspace = []string{"workspace", "workspace/confine", "internal/atomicfile", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/system", "internal/unseen"}
+	byWorkspace = []string{"workspace", "workspace/confine", "internal/atomicfile", "internal/disk", "internal/gitsafe", "internal/guard", "internal/ignore", "internal/system", "internal/unseen"}
 	byTool      = append([]string{".", "tool", "policy/shell", "internal/rawjson", "internal/schema", "internal/text", "internal/webpage"}, byWorkspace...)
 )
 
