@@ -71,7 +71,11 @@ type TrustOptions struct {
 	Dir   string // the folder, as it was opened
 	Home  string // the user's home folder, which is never trusted as a whole; empty: there is none
 	Store string // the folder that keeps the answers, made when there is one to keep; empty: nothing is kept
-	More  []Finding
+	// Like is a folder that Dir is a copy of, as a worktree is one of the main
+	// checkout: what the user trusts there is trusted in Dir where it is the
+	// same, byte for byte, under the same name. Empty: there is none.
+	Like string
+	More []Finding
 	// Instructions, unless it is nil, is given the real path of the folder and
 	// what of [Instructions] was found by its name, also when that is nothing. It
 	// gives what there is instead: the files by themselves, and those that they
@@ -120,13 +124,16 @@ func Trust(ctx context.Context, o TrustOptions) (*Trusted, error) {
 	}
 	store := trustStore(o.Store)
 	var open []Finding
-	kept := store.read(dir)
+	kept, like := store.read(dir), map[string]string(nil)
+	if o.Like != "" {
+		like = store.read(realPath(o.Like))
+	}
 	for i := range t.Found {
 		f := &t.Found[i]
-		if f.Sum != "" && kept[f.Name] == f.Sum {
+		if f.Sum != "" && (kept[f.Name] == f.Sum || like[f.Name] == f.Sum) {
 			continue
 		}
-		f.Changed = kept[f.Name] != ""
+		f.Changed = kept[f.Name] != "" || like[f.Name] != ""
 		open = append(open, *f)
 	}
 	if o.Grant {

@@ -190,6 +190,40 @@ func TestAttackA11TrustIsNotInheritedThroughGit(t *testing.T) {
 	}
 }
 
+// TestWhatIsTrustedHoldsForACopyWhereItIsTheSame has a worktree beside the
+// folder that the user trusts: a branch can bring other settings.
+func TestWhatIsTrustedHoldsForACopyWhereItIsTheSame(t *testing.T) {
+	dir, copied, store := t.TempDir(), t.TempDir(), t.TempDir()
+	u := &user{says: true}
+	for _, at := range []string{dir, copied} {
+		put(t, at, "AGENTS.md", "be brief")
+		put(t, at, ".oneloop/hooks/x.sh", "exit 0")
+	}
+	o := policy.TrustOptions{Dir: dir, Store: store, Ask: u.ask}
+	trust(t, o)
+	like := policy.TrustOptions{Dir: copied, Like: dir, Store: store}
+	if got := trust(t, like); !got.Approved("AGENTS.md") || !got.Approved(".oneloop/hooks") || len(got.Notices) > 0 {
+		t.Errorf("what is the same is not trusted: %q", got.Notices)
+	}
+	put(t, copied, ".oneloop/hooks/x.sh", "exit 1")
+	put(t, copied, ".mcp.json", "{}")
+	if got := trust(t, like); !got.Has("AGENTS.md") || got.Has(".oneloop/hooks") || got.Has(".mcp.json") {
+		t.Error("what is another is trusted, or what is the same is not")
+	}
+	like.Ask = u.ask
+	if got := trust(t, like); !got.Has(".oneloop/hooks") || len(u.asked) != 2 || strings.Contains(u.asked[1].Detail, "AGENTS.md") || !strings.Contains(u.asked[1].Detail, "changed since you trusted it") {
+		t.Errorf("it is asked %+v", u.asked)
+	}
+	// It is known for the copy now, and not for the folder.
+	put(t, dir, ".oneloop/hooks/x.sh", "exit 1")
+	if got := trust(t, policy.TrustOptions{Dir: dir, Store: store}); got.Has(".oneloop/hooks") {
+		t.Error("the answer for the copy holds for the folder")
+	}
+	if got := trust(t, policy.TrustOptions{Dir: copied, Store: store}); got.Has("AGENTS.md") {
+		t.Error("without saying so the copy is trusted")
+	}
+}
+
 func TestALinkToATrustedFolderIsThatFolder(t *testing.T) {
 	dir, store := t.TempDir(), t.TempDir()
 	put(t, dir, "AGENTS.md", "x")

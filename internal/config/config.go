@@ -30,6 +30,7 @@ type Input struct {
 	Flags   Flags
 	Environ []string // as os.Environ gives it
 	Dir     string   // the folder that is worked in, absolute
+	Like    string   // the folder that Dir is a worktree of; see [policy.TrustOptions]
 
 	// Ask is used for the question whether the folder is trusted. Nil means
 	// that nobody is there to answer it.
