@@ -21,6 +21,7 @@ import (
 type world struct {
 	t         *testing.T
 	home, dir string
+	like      string
 	env       []string
 	flags     config.Flags
 	ask       oneloop.Ask
@@ -51,7 +52,7 @@ func (w *world) user(name, text string) string {
 }
 
 func (w *world) load() (*config.Settings, error) {
-	return config.Load(w.t.Context(), config.Input{Flags: w.flags, Environ: w.env, Dir: w.dir, Ask: w.ask})
+	return config.Load(w.t.Context(), config.Input{Flags: w.flags, Environ: w.env, Dir: w.dir, Like: w.like, Ask: w.ask})
 }
 
 func (w *world) must() *config.Settings {

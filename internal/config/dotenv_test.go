@@ -106,6 +106,27 @@ func TestTrustIsRememberedForTheSameTextInTheSameFolder(t *testing.T) {
 	}
 }
 
+func TestAWorktreeHasTheDotEnvOfTheMainCheckout(t *testing.T) {
+	w := newWorld(t)
+	main := w.dir
+	w.write(main, ".env", dotenv)
+	asked := w.answering(true)
+	w.must()
+	w.dir, w.like = t.TempDir(), main
+	if s := w.must(); len(*asked) != 1 || s.Key.Reveal() != "canary-key" || s.From["key"] != filepath.Join(main, ".env") {
+		t.Errorf("asked %d times, %v from %s", len(*asked), s, s.From["key"])
+	}
+	w.write(w.dir, ".env", strings.ReplaceAll(dotenv, "canary", "other"))
+	if s := w.must(); len(*asked) != 2 || s.Key.Reveal() != "other-key" {
+		t.Errorf("with one of its own: asked %d times, %v", len(*asked), s)
+	}
+	w.write(main, ".env", strings.ReplaceAll(dotenv, "canary", "third"))
+	w.dir, w.ask = t.TempDir(), nil
+	if s := w.must(); s.HasCredential() {
+		t.Errorf("one that was changed is used: %v", s)
+	}
+}
+
 func TestNoMeansNothingOfTheDotEnvIsUsed(t *testing.T) {
 	w := newWorld(t)
 	p := w.write(w.dir, ".env", dotenv)

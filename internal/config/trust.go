@@ -32,7 +32,7 @@ func (l *loader) trust(ctx context.Context) error {
 		return err
 	}
 	t, err := policy.Trust(ctx, policy.TrustOptions{
-		Dir: l.Dir, Home: l.home, Store: l.out.TrustStore(), More: dotenv,
+		Dir: l.Dir, Home: l.home, Store: l.out.TrustStore(), Like: l.Like, More: dotenv,
 		Grant: l.Flags.Trust, Ask: l.Ask, Question: l.Question, Instructions: l.instructions,
 	})
 	if err != nil {
@@ -62,6 +62,11 @@ func (s *Settings) TrustStore() string {
 func (l *loader) findDotenv() (map[string]string, []policy.Finding, error) {
 	l.dotenv = filepath.Join(l.Dir, dotenvName)
 	data, _, err := readRegular(l.dotenv)
+	if absent(err) && l.Like != "" {
+		// Git does not keep it, so a worktree has that of the main checkout.
+		l.dotenv = filepath.Join(l.Like, dotenvName)
+		data, _, err = readRegular(l.dotenv)
+	}
 	if absent(err) {
 		return nil, nil, nil
 	}
