@@ -487,7 +487,7 @@ func (p *program) loadSettings(ctx context.Context, dir string, ask oneloop.Ask)
 			Model: p.opts.model, Fallback: p.opts.fallback, Effort: p.opts.effort, PermissionMode: p.opts.mode, Sandbox: p.opts.sandbox,
 			WebSearch: p.opts.search, Memory: p.opts.memory, Bell: p.opts.bell, AllowedTools: p.opts.allowed, AddDirs: dirs, Trust: p.opts.trust,
 		},
-		Environ: p.env, Dir: dir, Ask: session.Queue(p.noted(ask)), Question: p.trustQuestion,
+		Environ: p.env, Dir: dir, Like: like(dir), Ask: session.Queue(p.noted(ask)), Question: p.trustQuestion,
 	})
 	if err != nil {
 		return err

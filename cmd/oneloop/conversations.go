@@ -143,6 +143,10 @@ func (c *conversation) recap() {
 func (c *conversation) hint() {
 	if log := c.agent.log.Load(); log.Kept() == nil && len(log.Prompts()) > 0 {
 		c.front.Close()
-		fmt.Fprintf(c.stderr, c.words.ResumeHint+"\n", c.agent.id)
+		id := c.agent.id
+		if c.tree != nil && c.tree.own { // which may be gone by then
+			id += " --worktree " + c.tree.Name
+		}
+		fmt.Fprintf(c.stderr, c.words.ResumeHint+"\n", id)
 	}
 }

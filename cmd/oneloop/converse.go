@@ -28,6 +28,10 @@ func (p *program) converse(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer func() { p.leaveTree(ctx) }()
+	if dir, err = p.enter(ctx, dir, p.askTrust()); err != nil {
+		return err
+	}
 	resume, dir, err := p.resumed(ctx, dir)
 	if err != nil {
 		return err
@@ -36,6 +40,9 @@ func (p *program) converse(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.load(ctx, dir, p.askTrust()); err != nil {
+		return err
+	}
+	if err := p.stay(ctx, dir); err != nil {
 		return err
 	}
 	var front tui.Front
@@ -72,6 +79,7 @@ func (p *program) converse(ctx context.Context) (err error) {
 		front.Say(n)
 	}
 	c.front, c.trace = front, traced
+	p.tree.begin()
 	if resume != "" {
 		c.recap()
 	}
@@ -270,13 +278,14 @@ func (c *conversation) commands(ctx context.Context) (alone map[string]func(), w
 		"/skills":      c.listSkills,
 	}
 	withWords = map[string]func(words string){
-		"/resume":  func(words string) { c.resume(ctx, words) },
-		"/compact": func(words string) { c.compact(ctx, words) },
-		"/rename":  c.rename,
-		"/memory":  func(words string) { c.notes(ctx, words) },
-		"/mode":    c.setMode,
-		"/model":   func(words string) { c.chooseModel(ctx, words) },
-		"/queue":   c.queue,
+		"/resume":    func(words string) { c.resume(ctx, words) },
+		"/compact":   func(words string) { c.compact(ctx, words) },
+		"/rename":    c.rename,
+		"/memory":    func(words string) { c.notes(ctx, words) },
+		"/mode":      c.setMode,
+		"/model":     func(words string) { c.chooseModel(ctx, words) },
+		"/queue":     c.queue,
+		"/worktrees": func(words string) { c.worktreesLine(ctx, words) },
 	}
 	return alone, withWords
 }

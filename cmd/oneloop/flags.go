@@ -33,6 +33,9 @@ type options struct {
 	appendSystem string
 	dir          string
 	dirs         []string // further ones
+	tree         string   // name of the worktree to work in
+	anyTree      bool     // in a new one, under a name that is made up
+	discard      bool     // what would be lost with a worktree is not wanted
 	images       []string
 	schema       string // file of the form the answer is to have, or that form
 	maxTurns     int
@@ -74,11 +77,15 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 func parse(args []string, words *tui.Text) (*options, error) {
 	var o options
 	f := flagSet(&o)
-	args, o.pick = withoutID(args)
+	args, o.pick = without(args, "-r", "--resume")
+	args, o.anyTree = without(args, "--worktree")
 	if err := f.Parse(args); err != nil {
 		return nil, flagError(err, words)
 	}
 	f.Visit(func(g *pflag.Flag) { o.flags = append(o.flags, "--"+g.Name) })
+	if o.anyTree {
+		o.flags = append(o.flags, "--worktree")
+	}
 	if f.Changed("web-search") {
 		o.search = f.Lookup("web-search").Value.String()
 	}
@@ -113,6 +120,8 @@ func flagSet(o *options) *pflag.FlagSet {
 	f.StringVar(&o.appendSystem, "append-system-prompt", "", "")
 	f.StringVarP(&o.dir, "directory", "C", "", "")
 	f.StringArrayVar(&o.dirs, "add-dir", nil, "")
+	f.StringVar(&o.tree, "worktree", "", "")
+	f.BoolVar(&o.discard, "discard", false, "")
 	f.StringArrayVar(&o.images, "image", nil, "")
 	f.StringVar(&o.schema, "json-schema", "", "")
 	f.IntVar(&o.maxTurns, "max-turns", 0, "")
@@ -150,13 +159,14 @@ func rings(bell string) bool {
 	return ok
 }
 
-// withoutID takes -r out of args where no id follows it.
-func withoutID(args []string) ([]string, bool) {
+// without takes a flag that may stand alone out of args where no value follows
+// it.
+func without(args []string, names ...string) ([]string, bool) {
 	for i, a := range args {
 		switch {
 		case a == "--":
 			return args, false
-		case (a == "-r" || a == "--resume") && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")):
+		case slices.Contains(names, a) && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")):
 			return slices.Delete(slices.Clone(args), i, i+1), true
 		}
 	}
@@ -249,6 +259,14 @@ func (o *options) check(f *pflag.FlagSet, words *tui.Text) error {
 		return bad("--bell", o.bell, "--bell", "--bell=30", "--bell=false")
 	case f.Changed("json-schema") && (o.schema == "" || o.command != ""):
 		return bad("--json-schema", o.schema, "FILE", `'{"type":"object", …}'`)
+	case f.Changed("worktree") && workspace.CheckWorktreeName(o.tree) != nil:
+		return usagef(words.TreeName, workspace.CheckWorktreeName(o.tree))
+	case f.Changed("worktree") && o.anyTree:
+		return bad("--worktree", o.tree, "--worktree", "--worktree "+o.tree)
+	case (f.Changed("worktree") || o.anyTree) && o.command != "":
+		return usagef(words.FlagApart, "--worktree", "oneloop "+o.command)
+	case o.discard && o.command != "team":
+		return usagef(words.FlagTogether, "--discard", "team worktrees remove")
 	case f.Changed("max-turns") && o.maxTurns < 1:
 		return bad("--max-turns", o.maxTurns, wholeNumbers)
 	case f.Changed("max-cost") && (!(o.maxCost > 0) || math.IsInf(o.maxCost, 0)):

@@ -45,6 +45,7 @@ type program struct {
 	offline  bool // no model is asked, no host reached, nothing kept: tools of a replay
 	last     lastThings
 	heap     heap
+	tree     *worktree // that the session works in; nil: in none
 	skills   skillSet
 
 	instructed bool // it was said what of the instructions is left out
@@ -87,6 +88,8 @@ func run(args []string) int {
 		return p.end(p.completion)
 	case opts.command == "replay":
 		return p.end(p.replay, os.Interrupt)
+	case opts.command == "team" && len(opts.words) > 0 && opts.words[0] == "worktrees":
+		return p.end(p.treesCommand, os.Interrupt)
 	case opts.command != "":
 		return p.fail(usagef(p.words.NotYet, opts.command))
 	}
@@ -151,6 +154,8 @@ func (p *program) help(command string) int {
 		return p.print("oneloop " + p.words.ForkUsage + "\n")
 	case "models":
 		return p.print("oneloop " + p.words.ModelsUsage + "\n")
+	case "team":
+		return p.print("oneloop " + p.words.TreeUsage + "\n")
 	case "policy":
 		return p.print("oneloop " + p.words.PolicyUsage + "\n")
 	}

@@ -22,6 +22,9 @@ func (p *program) notebook() *prompt.Memory {
 		return nil
 	}
 	top := s.Instructions.Top()
+	if p.tree != nil {
+		top = p.tree.main
+	}
 	sum := sha256.Sum256([]byte(top))
 	name := fmt.Sprintf("%s-%x", strings.Trim(filepath.Base(top), `/\`), sum[:8])
 	return &prompt.Memory{Dir: filepath.Join(s.StateDir, "memory", name), Secret: p.secretIn}

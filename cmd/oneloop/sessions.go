@@ -151,12 +151,15 @@ func (p *program) resumed(ctx context.Context, dir string) (path, work string, e
 	if err := p.held(l); err != nil {
 		return "", "", err
 	}
+	if err := p.noTree(l.ID, l.Dir); err != nil {
+		return "", "", err
+	}
 	if p.opts.fork {
 		if l.Path, err = session.Fork(l.Path, 0, p.forked()); err != nil {
 			return "", "", &codeError{exitConfig, err}
 		}
 	}
-	if p.opts.dir == "" && l.Dir != "" {
+	if p.opts.dir == "" && p.tree == nil && l.Dir != "" {
 		dir = l.Dir
 	}
 	return l.Path, dir, nil

@@ -33,6 +33,10 @@ func (p *program) task(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer func() { p.leaveTree(ctx) }()
+	if dir, err = p.enter(ctx, dir, nil); err != nil {
+		return err
+	}
 	resume, dir, err := p.resumed(ctx, dir)
 	if err != nil {
 		return err
@@ -48,6 +52,9 @@ func (p *program) task(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.load(ctx, dir, nil); err != nil {
+		return err
+	}
+	if err := p.stay(ctx, dir); err != nil {
 		return err
 	}
 	a, err := p.newAgent(spec{dir: dir, resume: resume})
@@ -70,6 +77,7 @@ func (p *program) task(ctx context.Context) (err error) {
 	}
 	defer still()
 	began = true
+	p.tree.begin()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out := p.output(a, stop)

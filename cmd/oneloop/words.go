@@ -22,7 +22,7 @@ type command struct {
 
 // slashCommands are those of a conversation.
 var slashCommands = []string{"/help", "/cost", "/context", "/diff", "/todo", "/agents", "/jobs", "/permissions", "/sandbox", "/clear", "/fork", "/rewind", "/init", "/skills",
-	"/resume", "/compact", "/rename", "/memory", "/mode", "/model", "/queue"}
+	"/resume", "/compact", "/rename", "/memory", "/mode", "/model", "/queue", "/worktrees"}
 
 // commandsHere are those of this version.
 var commandsHere = []command{
@@ -34,6 +34,7 @@ var commandsHere = []command{
 	{name: "completion", words: shells},
 	{name: "policy", words: []string{"explain", "lint", "test"}, files: []string{"test"}},
 	{name: "sessions", words: []string{"list", "show", "rename", "rm", "export"}, sessions: []string{"show", "rename", "rm", "export"}},
+	{name: "team", words: []string{"worktrees"}},
 	{name: "fork", sessions: []string{"fork"}},
 	{name: "replay", sessions: []string{"replay"}},
 }

@@ -168,23 +168,54 @@ type Text struct {
 	BillTurn       string // number
 
 	// Sessions.
-	LogTrouble     string // error
-	LogKept        string
-	LogDamaged     string // session, the damage
-	LogTorn        string // session
-	LogLost        string // how many entries, file, error
-	NothingKept    string
-	NoSession      string // error
-	NoSuchSession  string // what was given
-	NotSaid        string // nothing was said in the conversation
-	RenameHow      string
-	OwnHow         string
-	NoSessionHere  string // folder
-	SessionInUse   string // session
-	SessionBusy    string // session
-	Resumed        string // title, turns
-	ResumeHint     string // session
-	SessionsUsage  string
+	LogTrouble    string // error
+	LogKept       string
+	LogDamaged    string // session, the damage
+	LogTorn       string // session
+	LogLost       string // how many entries, file, error
+	NothingKept   string
+	NoSession     string // error
+	NoSuchSession string // what was given
+	NotSaid       string // nothing was said in the conversation
+	RenameHow     string
+	OwnHow        string
+	NoSessionHere string // folder
+	SessionInUse  string // session
+	SessionBusy   string // session
+	Resumed       string // title, turns
+	ResumeHint    string // session
+	SessionsUsage string
+
+	// Worktrees.
+	TreeUsage        string
+	TreeUntrusted    string // folder
+	TreeNoRepository string
+	TreeNoCommit     string
+	TreeBare         string
+	TreeNone         string // name
+	TreeUsed         string // name
+	TreeBranch       string // branch, folder
+	TreeName         string // what is wrong with it
+	TreeHalf         string // names
+	TreeGone         string // name
+	TreeKept         string // folder, what would be lost, name
+	TreeStays        string // folder, error
+	TreeLoss         string // name, what would be lost
+	TreeRemoved      string // name
+	TreeDiscarded    string // name, branch, commit
+	TreeEmpty        string // main checkout
+	TreeClean        string
+	TreeInUse        string
+	TreeAnd          string // between parts of a list
+	TreeHint         string
+	TreeSession      string // session, name, main checkout
+	TreeChanges      plural // of files
+	TreeAhead        plural // of commits
+	TreeUnseen       plural // of files
+	TreeSubmodules   plural
+	TreeDoing        string // merge, rebase, …
+	TreeBroken       string // why
+
 	ShellUsage     string
 	ForkUsage      string
 	ReplayUsage    string
@@ -426,6 +457,18 @@ func (x *Text) Held(n int) string { return x.QueueHeld.of(n) }
 
 // NotAttached says that so many further files are not attached.
 func (x *Text) NotAttached(n int) string { return x.AttachMore.of(n) }
+
+// Changes says that so many files are changed or new.
+func (x *Text) Changes(n int) string { return x.TreeChanges.of(n) }
+
+// Ahead says that so many commits are nowhere else.
+func (x *Text) Ahead(n int) string { return x.TreeAhead.of(n) }
+
+// Unseen says that git was told not to look at so many files.
+func (x *Text) Unseen(n int) string { return x.TreeUnseen.of(n) }
+
+// Submodules says that so many are not empty.
+func (x *Text) Submodules(n int) string { return x.TreeSubmodules.of(n) }
 
 // InBackground says how many commands run in the background.
 func (x *Text) InBackground(n int) string { return x.Background.of(n) }

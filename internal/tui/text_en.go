@@ -13,6 +13,7 @@ var english = Text{
                          policy test FILE
   oneloop sessions       the conversations of this folder that are kept; also
                          sessions show, rename, rm, export
+  oneloop team worktrees the worktrees of --worktree; also remove NAME
   oneloop fork ID [TURN] a copy of one, up to a turn of it
   oneloop replay ID      take one again from its log; oneloop help replay
   oneloop doctor [--json]
@@ -45,6 +46,8 @@ Flags
                          its name); without an ID, choose one
   --fork                 with -c or -r: go on with a copy of it
   -C DIR                 work in this folder
+  --worktree [NAME]      work in a worktree of the repository, on the branch
+                         wt/NAME; without a NAME, one is made up
   --add-dir DIR          work in this folder besides; may be given several times
   -p, --                 what follows is the task, whatever it looks like
   --json-schema FILE     the answer to a task is JSON that fits this schema, or
@@ -232,6 +235,8 @@ Exit code
   /mode           the permission mode; /mode NAME sets another one
   /model          the model; /model NAME goes on with another one
   /queue          what you typed that waits for the model, and changes to it
+  /worktrees      worktrees of the repository; remove NAME [--discard]
+                  removes one
   /skills         skills and commands of this folder and yours; /NAME [WORDS]
                   calls one
   /permissions    the permission mode and the rules in force
@@ -339,6 +344,36 @@ Exit code
 	ResumeHint:    "to go on with this conversation: oneloop -r %s",
 	ShellUsage:    "completion bash, completion zsh, or completion fish: a script for that shell, as in eval \"$(oneloop completion bash)\"",
 	SessionsUsage: "sessions [list [--all] [--json]], sessions show ID, sessions rename ID NAME, sessions rm ID ..., or sessions export ID [md|jsonl]",
+
+	TreeUsage:        "team worktrees, or team worktrees remove NAME [--discard]",
+	TreeUntrusted:    "not all that %s brings along is trusted, and git is not run where it is not. Start oneloop there once and say yes, or add --trust",
+	TreeNoRepository: "there is no git repository here, so no worktree of it; git init makes one",
+	TreeNoCommit:     "the repository has no commit yet, and a worktree begins at one: git commit --allow-empty -m start",
+	TreeBare:         "the repository is a bare one, without a main checkout to keep worktrees in. Make one with git worktree add, and work there: -C FOLDER",
+	TreeNone:         "there is no worktree %s; oneloop team worktrees lists them",
+	TreeUsed:         "the worktree %s is in use: wait until the oneloop that works in it has ended, or take another name",
+	TreeBranch:       "the branch %s is checked out in %s; work there, or take another name",
+	TreeName:         "--worktree: %v. Without a name, which is made up then, write it last or before another flag",
+	TreeHalf:         "worktrees that were left half made or half removed are tidied up: %s",
+	TreeGone:         "nothing is left to keep of the worktree %s: it is removed",
+	TreeKept:         "the work is in %s: %s\n  git merge wt/%[3]s                             takes its commits over\n  oneloop --worktree %[3]s                       goes on in it\n  oneloop team worktrees remove %[3]s --discard  throws it away",
+	TreeStays:        "the worktree stays in %s: %s",
+	TreeLoss:         "the worktree %s is kept, for this would be lost: %s. --discard throws it away",
+	TreeRemoved:      "the worktree %s is removed",
+	TreeDiscarded:    "the worktree %s is removed, with all that was in it; its branch brings back what was committed: git branch %s %s",
+	TreeEmpty:        "%s has no worktrees of oneloop; oneloop --worktree NAME works in one",
+	TreeClean:        "nothing of its own",
+	TreeInUse:        "in use",
+	TreeAnd:          "; ",
+	TreeHint:         "git merge wt/NAME takes over what was committed, oneloop --worktree NAME goes on in it, oneloop team worktrees remove NAME removes it",
+	TreeSession:      "session %s worked in the worktree %s of %s, which is gone. oneloop --worktree %[2]s -r %[1]s makes it again (from its branch, if that is there); oneloop -C . -r %[1]s goes on in this folder",
+	TreeChanges:      plural{"%d file changed or new", "%d files changed or new"},
+	TreeAhead:        plural{"%d commit that is nowhere else", "%d commits that are nowhere else"},
+	TreeUnseen:       plural{"%d file that git was told not to look at", "%d files that git was told not to look at"},
+	TreeSubmodules:   plural{"%d submodule that is not empty", "%d submodules that are not empty"},
+	TreeDoing:        "under way: git %s",
+	TreeBroken:       "what is in it cannot be known: %s",
+
 	ForkUsage:     "fork ID [TURN]; oneloop sessions show ID numbers the turns",
 	ReplayUsage:   "replay ID or FILE; oneloop help replay says more",
 	ReplaySame:    "session %s: %s, replies: %d, calls: %d; the replay came out the same",

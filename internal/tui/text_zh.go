@@ -12,6 +12,7 @@ var chinese = Text{
                          policy test 文件
   oneloop sessions       这个目录里保存的对话；还有 sessions show、rename、
                          rm、export
+  oneloop team worktrees --worktree 的工作树；还有 remove 名称
   oneloop fork ID [轮次] 复制一个对话，可以只到某一轮
   oneloop replay ID      按日志重放一个对话；见 oneloop help replay
   oneloop doctor [--json]
@@ -43,6 +44,8 @@ var chinese = Text{
                          则列出来选
   --fork                 与 -c 或 -r 一起：用副本继续
   -C 目录                在这个目录里工作
+  --worktree [名称]      在仓库的一个工作树里工作，分支为 wt/名称；不写名称则
+                         自动取名
   --add-dir 目录         也在这个目录里工作，可以写多次
   -p, --                 后面的内容一律当作任务
   --json-schema 文件     任务的答案是符合此 JSON Schema 的 JSON，否则
@@ -225,6 +228,7 @@ var chinese = Text{
   /mode           权限模式；“/mode 名称”换成另一种
   /model          模型；“/model 名称”换用另一个，对话继续
   /queue          已输入、等待送达的内容及其修改
+  /worktrees      仓库的工作树；remove 名称 [--discard] 删除一个
   /skills         这个目录和你自己的技能与命令；/名字 [内容] 调用一个
   /permissions    当前的权限模式和规则
   /sandbox        命令运行在什么沙箱里，哪些地方较弱
@@ -329,6 +333,36 @@ var chinese = Text{
 	ResumeHint:    "要继续这次对话：oneloop -r %s",
 	ShellUsage:    "completion bash、completion zsh 或 completion fish：该 shell 的补全脚本，例如 eval \"$(oneloop completion bash)\"",
 	SessionsUsage: "sessions [list [--all] [--json]]、sessions show ID、sessions rename ID 名称、sessions rm ID ...，或 sessions export ID [md|jsonl]",
+
+	TreeUsage:        "team worktrees，或 team worktrees remove 名称 [--discard]",
+	TreeUntrusted:    "%s 带来的内容没有全部得到信任，这时不运行 git。请先在那里启动一次 oneloop 并同意，或加上 --trust",
+	TreeNoRepository: "这里没有 git 仓库，也就没有工作树；git init 可以建立一个",
+	TreeNoCommit:     "仓库里还没有提交，而工作树要从一个提交开始：git commit --allow-empty -m start",
+	TreeBare:         "这是裸仓库，没有可以存放工作树的主检出。请用 git worktree add 建立一个，并在那里工作：-C 目录",
+	TreeNone:         "没有名为 %s 的工作树；oneloop team worktrees 列出全部",
+	TreeUsed:         "工作树 %s 正在使用：请等在其中工作的 oneloop 结束，或换一个名称",
+	TreeBranch:       "分支 %s 已在 %s 检出；请在那里工作，或换一个名称",
+	TreeName:         "--worktree：%v。不写名称则自动取名，这时请把它写在最后或另一个选项之前",
+	TreeHalf:         "已清理只建立或只删除了一半的工作树：%s",
+	TreeGone:         "工作树 %s 里没有需要保留的内容，已删除",
+	TreeKept:         "成果在 %s：%s\n  git merge wt/%[3]s                             合并其中的提交\n  oneloop --worktree %[3]s                       继续在其中工作\n  oneloop team worktrees remove %[3]s --discard  全部丢弃",
+	TreeStays:        "工作树保留在 %s：%s",
+	TreeLoss:         "工作树 %s 已保留，否则会丢失：%s。加 --discard 则丢弃",
+	TreeRemoved:      "工作树 %s 已删除",
+	TreeDiscarded:    "工作树 %s 连同其中的内容已删除；已提交的内容可以用它的分支找回：git branch %s %s",
+	TreeEmpty:        "%s 没有 oneloop 的工作树；oneloop --worktree 名称 会在一个工作树里工作",
+	TreeClean:        "没有自己的内容",
+	TreeInUse:        "正在使用",
+	TreeAnd:          "；",
+	TreeHint:         "git merge wt/名称 合并其中的提交，oneloop --worktree 名称 继续在其中工作，oneloop team worktrees remove 名称 将其删除",
+	TreeSession:      "会话 %s 在 %[3]s 的工作树 %[2]s 里工作，而它已经不在了。oneloop --worktree %[2]s -r %[1]s 会重新建立它（分支还在时从分支开始）；oneloop -C . -r %[1]s 在当前目录继续",
+	TreeChanges:      plural{"有 %d 个文件被修改或新建", "有 %d 个文件被修改或新建"},
+	TreeAhead:        plural{"有 %d 个提交在别处没有", "有 %d 个提交在别处没有"},
+	TreeUnseen:       plural{"有 %d 个文件被设为不让 git 查看", "有 %d 个文件被设为不让 git 查看"},
+	TreeSubmodules:   plural{"有 %d 个子模块不是空的", "有 %d 个子模块不是空的"},
+	TreeDoing:        "正在进行：git %s",
+	TreeBroken:       "无法知道其中有什么：%s",
+
 	ForkUsage:     "fork ID [轮次]；oneloop sessions show ID 会给出各轮的编号",
 	ReplayUsage:   "replay ID 或文件；oneloop help replay 有说明",
 	ReplaySame:    "会话 %s：%s，%d 个回复，%d 次调用；重放结果相同",
