@@ -145,11 +145,11 @@ func tag(text string) bool {
 			r -= 'Ａ' - 'A'
 		}
 		switch {
-		case unicode.ToLower(r) == rune(word[have]):
+		case unicode.ToLower(r) == rune(word[have]), r == 'ſ' && word[have] == 's':
 			if have++; have == len(word) {
 				return true
 			}
-		case unseen.Hidden(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Mn, r):
+		case unseen.Hidden(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Mn, unicode.Me):
 		case have == 0 && (unicode.IsSpace(r) || strings.ContainsRune(`/\∕⁄／＼`, r)):
 		default:
 			return false
