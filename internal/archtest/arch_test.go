@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"team/schedule":     append([]string{"internal/disk", "internal/journal", "internal/watch"}, byTool...),
 	"team/mail":         {".", "internal/disk", "internal/journal", "internal/unseen", "internal/watch"},
 	"trace":             append([]string{".", "session", "internal/disk", "internal/rawjson", "budget", "model/catalog", "internal/mask"}, byWorkspace...),
+	"internal/alive":    {"internal/disk"},
 	"internal/disk":     {},
 	"internal/gitsafe":  {},
 	"internal/guard":    {"internal/unseen"},
