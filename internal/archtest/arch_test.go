@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"session":           append([]string{".", "internal/disk", "internal/rawjson"}, byWorkspace...),
 	"team":              append([]string{"session", "internal/disk", "budget", "model/catalog"}, byTool...),
 	"team/schedule":     append([]string{"internal/disk", "internal/journal", "internal/watch"}, byTool...),
+	"team/crew":         append([]string{"team/mail", "internal/alive", "internal/disk", "internal/journal", "internal/watch"}, byTool...),
 	"team/mail":         {".", "internal/disk", "internal/journal", "internal/unseen", "internal/watch"},
 	"trace":             append([]string{".", "session", "internal/disk", "internal/rawjson", "budget", "model/catalog", "internal/mask"}, byWorkspace...),
 	"internal/alive":    {"internal/disk"},
