@@ -97,6 +97,9 @@ func Open(dir string, o Options) (*Crew, error) {
 // Mail is the mail of the crew; its members are who there is.
 func (c *Crew) Mail() *mail.Post { return c.post }
 
+// Dir is the folder that was opened.
+func (c *Crew) Dir() string { return c.dir }
+
 // Close ends all waiting and closes the files. It gives back no seat.
 func (c *Crew) Close() error {
 	c.mu.Lock()
