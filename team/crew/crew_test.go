@@ -287,6 +287,31 @@ func TestARequestIsAnsweredOnceByTheOneItWasAskedOf(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsLateWhenItIsWrittenIsLate has the time pass while the file is waited
+// for.
+func TestAnAnswerThatIsLateWhenItIsWrittenIsLate(t *testing.T) {
+	k := newClock()
+	slow := false
+	c := open(t, t.TempDir(), crew.Options{Now: func() time.Time {
+		now := k.now()
+		if slow {
+			k.pass(crew.DefaultExpiry)
+		}
+		return now
+	}})
+	join(t, c, "lead")
+	join(t, c, "worker")
+	r := ask(t, c, "lead", "worker", crew.Shutdown)
+	slow = true
+	if _, err := c.Answer(t.Context(), "worker", r.ID, crew.Shutdown, crew.Approved, ""); !errors.Is(err, crew.ErrOver) || !strings.Contains(err.Error(), "too late") {
+		t.Error(err)
+	}
+	if got, err := c.Request(t.Context(), r.ID); err != nil || got.Status != crew.Expired {
+		t.Errorf("%+v %v", got, err)
+	}
+	slow = false
+}
+
 func TestWhoIsNotThereIsNotAsked(t *testing.T) {
 	c := open(t, t.TempDir(), crew.Options{})
 	join(t, c, "lead")
