@@ -30,6 +30,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == crewWord {
 		os.Exit(crewMain(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == mailWord {
+		os.Exit(mailMain(os.Args[2:]))
+	}
 	var o options
 	short := flag.Bool("short", false, "fewer runs, and a tenth of the long output")
 	strict := flag.Bool("strict", false, "exit with 1 when a figure is over its limit")

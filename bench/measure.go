@@ -80,13 +80,14 @@ var parts = []struct {
 	{"sessions", (*bench).sessions},
 	{"agents", (*bench).agents},
 	{"wires", (*bench).wires},
+	{"team", (*bench).mail},
 }
 
 func names() (out []string) {
 	for _, p := range parts {
 		out = append(out, p.name)
 	}
-	return out
+	return slices.Compact(out) // some parts have several functions
 }
 
 func known(part string) bool { return part == "" || slices.Contains(names(), part) }
