@@ -48,6 +48,7 @@ type Crew struct {
 
 	mu      sync.Mutex
 	folders *watch.Folders // nil: nobody has waited yet
+	seats   map[*Seat]bool // of this process: a file that nobody refers to is closed, and its holder taken for gone
 	closed  chan struct{}
 }
 
@@ -84,7 +85,7 @@ func Open(dir string, o Options) (*Crew, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Crew{dir: dir, path: filepath.Join(dir, "team.jsonl"), opts: o, now: func() time.Time { return o.Now().Round(0).UTC() }, closed: make(chan struct{})}
+	c := &Crew{dir: dir, path: filepath.Join(dir, "team.jsonl"), opts: o, now: func() time.Time { return o.Now().Round(0).UTC() }, seats: map[*Seat]bool{}, closed: make(chan struct{})}
 	c.journal = journal.New(c.path, c)
 	post, err := mail.Open(filepath.Join(dir, "mail"), mail.Options{Roster: c, Limits: o.Mail, Now: o.Now})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -173,6 +174,20 @@ func TestWhoWasKilledIsGoneAndItsNameFree(t *testing.T) {
 	}
 	if files, err := os.ReadDir(filepath.Join(dir, "live")); err != nil || len(files) != 2 {
 		t.Errorf("files: %v %v", files, err)
+	}
+}
+
+func TestASeatThatNobodyRefersToIsTakenAllTheSame(t *testing.T) {
+	c := open(t, t.TempDir(), crew.Options{})
+	if _, err := c.Join(t.Context(), crew.Member{Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if got := states(t, c); got != "a working" {
+		t.Error(got)
 	}
 }
 

@@ -112,7 +112,11 @@ func (c *Crew) Join(ctx context.Context, m Member) (*Seat, error) {
 	if err != nil {
 		return nil, errors.Join(err, holder.Release())
 	}
-	return &Seat{crew: c, mine: m, holder: holder, state: Working}, nil
+	s := &Seat{crew: c, mine: m, holder: holder, state: Working}
+	c.mu.Lock()
+	c.seats[s] = true
+	c.mu.Unlock()
+	return s, nil
 }
 
 // old is the age of a file that nobody can be about to hold.
@@ -196,6 +200,9 @@ func (s *Seat) Leave(ctx context.Context) error {
 		err = released
 	}
 	s.holder = nil
+	s.crew.mu.Lock()
+	delete(s.crew.seats, s)
+	s.crew.mu.Unlock()
 	return errors.Join(err, s.crew.settle(ctx))
 }
 

@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"path/filepath"
 	"slices"
 	"time"
@@ -97,23 +98,26 @@ func (b *box) sent(from string, at time.Time) {
 	if b.recent == nil {
 		b.recent = map[string][]time.Time{}
 	}
-	b.recent[from] = append(slices.DeleteFunc(b.recent[from], func(t time.Time) bool { return t.Before(at.Add(-time.Hour)) }), at)
+	times := b.recent[from]
+	for len(times) > 0 && times[0].Before(at.Add(-time.Hour)) {
+		times = times[1:]
+	}
+	b.recent[from] = append(times, at)
 }
 
 // within counts the messages of a sender that are no older than d, and says when
 // the first of the last most ones was sent. What a clock dated into the future
 // does not count.
 func (b *box) within(from string, now time.Time, d time.Duration, most int) (n int, first time.Time) {
-	var times []time.Time
-	for _, t := range b.recent[from] {
-		if !t.After(now) && now.Sub(t) < d {
-			times = append(times, t)
+	for _, t := range slices.Backward(b.recent[from]) {
+		if t.After(now) || now.Sub(t) >= d {
+			continue
+		}
+		if n++; n <= most {
+			first = t
 		}
 	}
-	if len(times) > 0 && most > 0 {
-		first = times[max(len(times)-most, 0)]
-	}
-	return len(times), first
+	return n, first
 }
 
 // add writes a message under the lock of its mailbox.
@@ -151,6 +155,9 @@ func (b *box) room(m Message, limits Limits) error {
 		d    time.Duration
 		name string
 	}{{limit(limits.PerMinute, DefaultPerMinute), time.Minute, "minute"}, {limit(limits.PerHour, DefaultPerHour), time.Hour, "hour"}} {
+		if w.most == math.MaxInt {
+			continue
+		}
 		if n, first := b.within(m.From, m.Time, w.d, w.most); n >= w.most {
 			wait := first.Add(w.d).Sub(m.Time).Round(time.Second)
 			return refuse(ErrTooMany, "%s sent %d messages to %s within one %s, and %d is the most; %d of all that were sent to %s are not read yet. The next one can be sent in %v. Do not wait for that by sending: do something else, or end your turn",
