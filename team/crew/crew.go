@@ -145,7 +145,7 @@ func (c *Crew) Apply(data []byte) {
 	c.n = max(c.n, l.N)
 	switch l.Op {
 	case opJoin:
-		if l.Member == nil || mail.CheckName(l.Member.Name) != nil {
+		if l.Member == nil || mail.CheckName(l.Member.Name) != nil || !isID(l.Member.Seat) {
 			return
 		}
 		c.members = append(slices.DeleteFunc(c.members, func(m *Member) bool { return m.Name == l.Member.Name }), l.Member)
@@ -156,7 +156,7 @@ func (c *Crew) Apply(data []byte) {
 			}
 		}
 	case opAsk:
-		if l.Request != nil {
+		if r := l.Request; r != nil && isID(r.ID) && mail.CheckName(r.From) == nil && mail.CheckName(r.To) == nil && c.request(r.ID) == nil {
 			c.requests = append(c.requests, l.Request)
 		}
 	case opEnd:
@@ -164,6 +164,16 @@ func (c *Crew) Apply(data []byte) {
 			r.Status, r.Answer, r.Ended = l.Status, l.Answer, l.Time
 		}
 	}
+}
+
+// isID reports whether s is what NewID makes: a seat becomes a path.
+func isID(s string) bool {
+	for _, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9') {
+			return false
+		}
+	}
+	return 0 < len(s) && len(s) <= mail.LongestName
 }
 
 // member is the last one of a name, nil: there was none.

@@ -24,6 +24,10 @@ import (
 // TestMain is also a member that is killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("CREW_TEST_DIR"); dir != "" {
+		if os.Getenv("CREW_TEST_ANSWER") != "" {
+			fmt.Println("error", answerOn(dir, os.Getenv("CREW_TEST_NAME")))
+			os.Exit(1)
+		}
 		c, err := crew.Open(dir, crew.Options{})
 		if err != nil {
 			fmt.Println("error", err)
@@ -188,6 +192,44 @@ func TestASeatThatNobodyRefersToIsTakenAllTheSame(t *testing.T) {
 	}
 	if got := states(t, c); got != "a working" {
 		t.Error(got)
+	}
+}
+
+func TestFilesOfWhoWasKilledAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	live := filepath.Join(dir, "live")
+	c := open(t, dir, crew.Options{})
+	left := join(t, c, "a")
+	here := join(t, c, "b")
+	if err := left.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// As if who wrote that it had left had been killed then; and two who were killed
+	// before they had joined, one of them just now.
+	for _, name := range []string{left.Member().Seat, "old", "new"} {
+		path := filepath.Join(live, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-time.Hour)
+	for _, name := range []string{"old", here.Member().Seat} {
+		if err := os.Chtimes(filepath.Join(live, name), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third := join(t, c, "c")
+	files, err := os.ReadDir(live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if n := f.Name(); n != here.Member().Seat && n != third.Member().Seat && n != "new" {
+			t.Errorf("%s is there still", n)
+		}
+	}
+	if got := states(t, c); len(files) != 3 || got != "a shut down, b working, c working" {
+		t.Errorf("%v, %s", files, got)
 	}
 }
 
@@ -629,6 +671,38 @@ func TestAllSeeTheSameState(t *testing.T) {
 			},
 		})
 	})
+}
+
+func TestALineThatIsBrokenTakesNoOtherWithIt(t *testing.T) {
+	dir := t.TempDir()
+	c := open(t, dir, crew.Options{})
+	join(t, c, "lead")
+	outside := filepath.Join(dir, "outside")
+	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "team.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{`{`, `[]`, `"x"`, `{"v":9,"op":"new"}`, `{"op":"join"}`, `{"op":"ask"}`, `{"op":"end","id":"x"}`, `{"op":"state","seat":"x","state":"gone"}`,
+		`{"op":"join","member":{"name":"../x","seat":"1"}}`, `{"op":"join","member":{"name":"evil","state":"working","seat":"../outside"}}`,
+		`{"op":"join","member":{"name":"evil","state":"working"}}`, `{"op":"ask","request":{"id":"1","from":"evil\" x","to":"lead","status":"pending"}}`} {
+		if _, err := f.WriteString(line + "\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Close()
+	join(t, c, "worker")
+	if got := states(t, open(t, dir, crew.Options{})); got != "lead working, worker working" {
+		t.Error(got)
+	}
+	if list, err := c.Requests(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("%+v %v", list, err)
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error("a file beside those of the members was removed:", err)
+	}
 }
 
 func TestTheFileDoesNotGrowForEver(t *testing.T) {

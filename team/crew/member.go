@@ -122,24 +122,25 @@ func (c *Crew) Join(ctx context.Context, m Member) (*Seat, error) {
 // old is the age of a file that nobody can be about to hold.
 const old = time.Minute
 
-// sweep removes the files of those who were killed before they had joined.
+// sweep removes the files of those who were killed before they had joined, or before
+// they had removed that of another one who was.
 func (c *Crew) sweep() error {
 	dir := filepath.Dir(c.alive("x"))
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
+	here, ended := map[string]bool{}, map[string]bool{}
 	if err := c.journal.View(func() {
 		for _, m := range c.members {
-			known[m.Seat] = true
+			here[m.Seat], ended[m.Seat] = !m.State.ended(), m.State.ended()
 		}
 	}); err != nil {
 		return err
 	}
 	for _, entry := range list {
 		fi, err := entry.Info()
-		if err != nil || known[entry.Name()] || time.Since(fi.ModTime()) < old {
+		if err != nil || here[entry.Name()] || !ended[entry.Name()] && time.Since(fi.ModTime()) < old {
 			continue // it is gone, or not to be looked at
 		}
 		path := filepath.Join(dir, entry.Name())

@@ -221,8 +221,12 @@ func pending(t testing.TB, c *crew.Crew, to string) crew.Request {
 		if err != nil {
 			t.Fatal(err)
 		}
+		told := map[string]bool{}
+		for _, m := range waiting(t, c, to) {
+			told[m.Request] = true
+		}
 		for _, r := range list {
-			if r.To == to && r.Status == crew.Pending && len(waiting(t, c, to)) > 0 && waiting(t, c, to)[len(waiting(t, c, to))-1].Request == r.ID {
+			if r.To == to && r.Status == crew.Pending && told[r.ID] {
 				return r
 			}
 		}
