@@ -47,11 +47,12 @@ func Hold(path string) (*Holder, error) {
 
 // Release lets go of the file and removes it.
 func (h *Holder) Release() error {
+	closed := h.f.Close() // first, as some systems remove no file that is open
 	err := os.Remove(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return errors.Join(h.f.Close(), err)
+	return errors.Join(closed, err)
 }
 
 func locked(path string) (*os.File, error) {

@@ -453,4 +453,7 @@ func TestALineThatIsBrokenTakesNoOtherWithIt(t *testing.T) {
 	if got := texts(take(t, box)); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)
 	}
+	if box.Bad() != 2 {
+		t.Errorf("%d lines are bad, not 2", box.Bad())
+	}
 }

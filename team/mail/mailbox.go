@@ -136,6 +136,11 @@ func (m *Mailbox) held() error {
 // Name is whose mailbox it is.
 func (m *Mailbox) Name() string { return m.box.name }
 
+// Bad is how many lines of the mailbox could not be read: what a broken disk left, or a
+// process that was killed while it wrote. None of them is a message that was sent: what
+// Send has returned from is whole.
+func (m *Mailbox) Bad() int { return m.box.journal.Bad() }
+
 // Take returns the messages that wait and were not taken yet, in the order in
 // which they were sent. They go on waiting for others to see until [Mailbox.Ack],
 // and for the next reader if this one ends before that.
