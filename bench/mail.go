@@ -170,7 +170,7 @@ func mailWait(dir string) error {
 			return err
 		}
 		defer seat.Leave(context.Background())
-		box, err := seat.Mailbox(nil)
+		box, err := seat.Mailbox(ctx, nil)
 		if err != nil {
 			return err
 		}

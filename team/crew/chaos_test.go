@@ -25,7 +25,7 @@ func answerOn(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	box, err := seat.Mailbox(nil)
+	box, err := seat.Mailbox(ctx, nil)
 	if err != nil {
 		return err
 	}

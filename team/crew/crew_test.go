@@ -472,6 +472,37 @@ func TestWhoWasKilledAnswersAtOnce(t *testing.T) {
 	}
 }
 
+func TestTheNextOneOfANameIsNotAskedWhatTheLastOneWas(t *testing.T) {
+	c := open(t, t.TempDir(), crew.Options{})
+	join(t, c, "lead")
+	first := join(t, c, "worker")
+	ask(t, c, "lead", "worker", crew.Shutdown)
+	if _, err := c.Mail().Send(t.Context(), "worker", mail.Message{From: "lead", Text: "stays"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := join(t, c, "worker")
+	ask(t, c, "lead", "worker", crew.Plan)
+	seen := map[string]bool{}
+	box, err := second.Mailbox(t.Context(), seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	list, err := box.Take()
+	if err != nil || len(list) != 2 || list[0].Text != "stays" || list[1].Kind != mail.PlanRequest || len(seen) > 0 {
+		t.Errorf("%+v %v", list, err)
+	}
+	if err := box.Ack(t.Context(), list...); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := c.Mail().Waiting("worker"); err != nil || len(left) > 0 {
+		t.Errorf("left: %+v %v", left, err)
+	}
+}
+
 func TestWaitingEndsWithTheContextAndTheCrew(t *testing.T) {
 	c := open(t, t.TempDir(), crew.Options{})
 	join(t, c, "lead")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -157,8 +158,31 @@ func (c *Crew) sweep() error {
 // Member is the one whose seat it is, as it joined.
 func (s *Seat) Member() Member { return s.mine }
 
-// Mailbox opens the member's mailbox; seen as in [mail.Reader].
-func (s *Seat) Mailbox(seen map[string]bool) (*mail.Mailbox, error) {
+// Mailbox opens the member's mailbox; seen as in [mail.Reader]. What was written to the
+// name before, and not read, is there too. Requests among that which are over, because
+// they were made to another one of that name for example, are not delivered any more.
+func (s *Seat) Mailbox(ctx context.Context, seen map[string]bool) (*mail.Mailbox, error) {
+	requests, err := s.crew.Requests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pending := map[string]bool{}
+	for _, r := range requests {
+		pending[r.ID] = r.Status == Pending
+	}
+	waiting, err := s.crew.post.Waiting(s.mine.Name)
+	if err != nil {
+		return nil, err
+	}
+	seen = maps.Clone(seen)
+	for _, m := range waiting {
+		if (m.Kind == mail.ShutdownRequest || m.Kind == mail.PlanRequest) && !pending[m.Request] {
+			if seen == nil {
+				seen = map[string]bool{}
+			}
+			seen[m.ID] = true
+		}
+	}
 	return s.crew.post.Mailbox(s.mine.Name, mail.Reader{Session: s.mine.Session, Seen: seen})
 }
 

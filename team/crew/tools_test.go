@@ -48,7 +48,7 @@ func team(t testing.TB, o crew.Options) (c *crew.Crew, lead, worker, other *onel
 	c = open(t, t.TempDir(), o)
 	tools := func(name string) *oneloop.Toolbox {
 		seat := join(t, c, name)
-		m, err := seat.Mailbox(nil)
+		m, err := seat.Mailbox(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
