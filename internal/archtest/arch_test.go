@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"prompt":            append([]string{"internal/disk", "internal/mask"}, byTool...),
 	"session":           append([]string{".", "internal/disk", "internal/rawjson"}, byWorkspace...),
 	"team":              append([]string{"session", "internal/disk", "budget", "model/catalog"}, byTool...),
+	"team/board":        append([]string{"internal/disk", "internal/journal", "internal/watch"}, byTool...),
 	"team/schedule":     append([]string{"internal/disk", "internal/journal", "internal/watch"}, byTool...),
 	"team/crew":         append([]string{"team/mail", "internal/alive", "internal/disk", "internal/journal", "internal/watch"}, byTool...),
 	"team/mail":         {".", "internal/disk", "internal/journal", "internal/unseen", "internal/watch"},
