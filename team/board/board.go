@@ -312,11 +312,7 @@ func (b *Board) update(ctx context.Context, by string, decide func(now time.Time
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	if b.folders != nil {
-		b.folders.Tell(b.path)
-	}
-	b.mu.Unlock()
+	b.wake()
 	if long {
 		b.shorten(ctx)
 	}

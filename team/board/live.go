@@ -1,15 +1,18 @@
 package board
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"oneloop/internal/disk"
 )
@@ -18,14 +21,23 @@ import (
 // file, which the kernel lets go of however the process ends. A file's name is
 // random and never used again, so it does not matter what becomes of the number
 // of the process.
+//
+// Nobody is told when a lock is let go of. So there is a bell beside it, on
+// which those hear it who wait.
 type presence struct {
 	dir string
 
-	mu   sync.Mutex
-	name string // of ours; empty: none yet
-	f    *os.File
-	gone map[string]bool // those that are known to be, which no one comes back from
+	mu    sync.Mutex
+	name  string // of ours; empty: none yet
+	f     *os.File
+	bell  *os.File            // nil where there are none
+	gone  map[string]bool     // those that are known to be, which no one comes back from
+	heard map[string]*os.File // bells of others
+	ears  sync.WaitGroup
+	quiet chan struct{} // closed when nobody listens any more
 }
+
+const bellName = ".bell"
 
 // join takes a lock of our own.
 func (p *presence) join() (name string, err error) {
@@ -50,6 +62,7 @@ func (p *presence) join() (name string, err error) {
 			return "", errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close(), os.Remove(f.Name()))
 		} else if err == nil && here(f) {
 			p.name, p.f = name, f
+			p.bell, _ = hang(f.Name() + bellName) // without it others see later that we are gone
 			return name, nil
 		}
 		f.Close() // another one that came swept it away before it was locked
@@ -74,8 +87,8 @@ func (p *presence) sweep() {
 		return
 	}
 	for _, e := range entries {
-		if isPresence(e.Name()) {
-			p.probe(e.Name())
+		if name := strings.TrimSuffix(e.Name(), bellName); isPresence(name) && p.probe(name) {
+			p.remove(name)
 		}
 	}
 }
@@ -94,10 +107,7 @@ func (p *presence) ended(name string) bool {
 	if !p.probe(name) {
 		return false
 	}
-	if p.gone == nil {
-		p.gone = map[string]bool{}
-	}
-	p.gone[name] = true
+	p.ends(name)
 	return true
 }
 
@@ -111,8 +121,75 @@ func (p *presence) probe(name string) (gone bool) {
 	if disk.TryLock(f) != nil {
 		return false
 	}
-	os.Remove(path)
+	p.remove(name)
 	return true
+}
+
+// remove removes what a process left that is gone. What cannot be removed is in
+// nobody's way.
+func (p *presence) remove(name string) {
+	os.Remove(filepath.Join(p.dir, name+bellName))
+	os.Remove(filepath.Join(p.dir, name))
+}
+
+// listen has ring be called when a process is gone, where that can be heard.
+func (p *presence) listen(name string, ring func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !isPresence(name) || name == p.name || p.gone[name] || p.heard[name] != nil {
+		return
+	}
+	f, err := listen(filepath.Join(p.dir, name+bellName))
+	if err != nil {
+		return
+	}
+	if p.heard == nil {
+		p.heard, p.quiet = map[string]*os.File{}, make(chan struct{})
+	}
+	p.heard[name] = f
+	quiet := p.quiet
+	p.ears.Go(func() {
+		_, err := f.Read(make([]byte, 1))
+		f.Close()
+		if errors.Is(err, io.EOF) && p.last(name, quiet) {
+			ring()
+		}
+	})
+}
+
+// last waits until the lock of a process is free whose bell has rung: the kernel
+// may let go of it a little later. Where the lock is not free, the process is on
+// another computer, where its bell cannot be heard.
+func (p *presence) last(name string, quiet chan struct{}) bool {
+	f, err := os.Open(filepath.Join(p.dir, name))
+	if err == nil {
+		defer f.Close()
+		ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
+		defer stop()
+		go func() {
+			select {
+			case <-quiet:
+				stop()
+			case <-ctx.Done():
+			}
+		}()
+		err = disk.Lock(ctx, f)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove(name)
+	p.ends(name)
+	return true
+}
+
+func (p *presence) ends(name string) {
+	if p.gone == nil {
+		p.gone = map[string]bool{}
+	}
+	p.gone[name] = true
 }
 
 func isPresence(name string) bool {
@@ -122,12 +199,23 @@ func isPresence(name string) bool {
 // leave gives the lock back.
 func (p *presence) leave() error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.f == nil {
-		return nil
+	for _, f := range p.heard {
+		f.Close() // who listens may have done so
 	}
-	err := errors.Join(p.f.Close(), os.Remove(p.f.Name()))
-	p.f, p.name = nil, ""
+	if p.heard != nil {
+		close(p.quiet)
+	}
+	p.heard = nil
+	var err error
+	if p.f != nil {
+		if p.bell != nil {
+			err = errors.Join(p.bell.Close(), os.Remove(p.bell.Name()))
+		}
+		err = errors.Join(err, p.f.Close(), os.Remove(p.f.Name()))
+		p.f, p.bell, p.name = nil, nil, ""
+	}
+	p.mu.Unlock()
+	p.ears.Wait()
 	return err
 }
 

@@ -135,6 +135,9 @@ func (b *Board) Wait(ctx context.Context, owner string) (Outlook, error) {
 		if err != nil || o.Prospect != Busy {
 			return o, err
 		}
+		if err := b.listen(); err != nil {
+			return o, err
+		}
 		late := time.NewTimer(o.Next)
 		select {
 		case <-changed:
@@ -145,6 +148,26 @@ func (b *Board) Wait(ctx context.Context, owner string) (Outlook, error) {
 		if ctx.Err() != nil {
 			return o, context.Cause(ctx)
 		}
+	}
+}
+
+// listen has all who wait be woken when a process is gone that has a task.
+func (b *Board) listen() error {
+	return b.view(func() {
+		for _, id := range b.s.order {
+			if t := b.s.tasks[id]; t.status == InProgress {
+				b.presence.listen(t.process, b.wake)
+			}
+		}
+	})
+}
+
+// wake wakes those who wait in this process.
+func (b *Board) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.folders != nil {
+		b.folders.Tell(b.path)
 	}
 }
 
