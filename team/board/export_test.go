@@ -1,8 +1,12 @@
 package board
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"time"
+
+	"oneloop/internal/journal"
 )
 
 // SetElapsed has leases run by a clock of their own, as the system's does that
@@ -17,14 +21,19 @@ func (b *Board) Shorten() error {
 // Lines is how many lines the file has.
 func (b *Board) Lines() int { return b.j.Lines() }
 
-// Fold is what comes out of lines, written as lines again.
-func Fold(lines ...[]byte) (out [][]byte, skipped int) {
+// Read is a board of lines that are in no file, and what it would rewrite them to.
+// Nothing can be changed in it.
+func Read(text []byte) (b *Board, lines [][]byte, skipped int) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := &state{wall: func() time.Time { return at }, elapsed: func() time.Duration { return 0 }}
-	for _, line := range lines {
-		s.Apply(line)
+	b = &Board{opts: Options{Now: func() time.Time { return at }, Losses: DefaultLosses}, path: "there is none"}
+	b.s = &state{wall: b.opts.Now, elapsed: func() time.Duration { return 0 }}
+	b.j = journal.New(b.path, b.s)
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		if json.Valid(line) { // others the journal leaves out
+			b.s.Apply(line)
+		}
 	}
-	return s.rewritten(), s.skipped
+	return b, b.s.rewritten(), b.s.skipped
 }
 
 const LeastLines = leastLines
