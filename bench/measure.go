@@ -81,6 +81,7 @@ var parts = []struct {
 	{"agents", (*bench).agents},
 	{"wires", (*bench).wires},
 	{"team", (*bench).mail},
+	{"team", (*bench).team},
 }
 
 func names() (out []string) {

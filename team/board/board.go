@@ -187,15 +187,9 @@ func (b *Board) Close() error {
 // Tasks are all that are there, in the order of their ids.
 func (b *Board) Tasks() (tasks []Task, err error) {
 	err = b.view(func() {
-		blocks := map[int][]string{}
-		for _, id := range b.s.order {
-			for _, by := range b.s.tasks[id].blockedBy {
-				blocks[by] = append(blocks[by], strconv.Itoa(id))
-			}
-		}
 		tasks = make([]Task, 0, len(b.s.order))
-		for _, id := range b.s.order {
-			tasks = append(tasks, b.shown(b.s.tasks[id], blocks[id]))
+		for _, t := range b.s.order {
+			tasks = append(tasks, b.shown(t))
 		}
 	})
 	return tasks, err
@@ -206,25 +200,16 @@ func (b *Board) Task(id string) (found Task, err error) {
 	seen := b.view(func() {
 		var t *task
 		if t, err = b.find(id); err == nil {
-			found = b.shown(t, b.blocks(t.id))
+			found = b.shown(t)
 		}
 	})
 	return found, errors.Join(seen, err)
 }
 
-func (b *Board) blocks(id int) (ids []string) {
-	for _, other := range b.s.order {
-		if slices.Contains(b.s.tasks[other].blockedBy, id) {
-			ids = append(ids, strconv.Itoa(other))
-		}
-	}
-	return ids
-}
-
-func (b *Board) shown(t *task, blocks []string) Task {
+func (b *Board) shown(t *task) Task {
 	out := Task{
 		ID: strconv.Itoa(t.id), Subject: t.subject, Description: t.description, ActiveForm: t.activeForm,
-		Status: t.status, Owner: t.owner, Token: t.token, BlockedBy: texts(b.s.blockers(t)), Waits: texts(b.s.waits(t)), Blocks: blocks,
+		Status: t.status, Owner: t.owner, Token: t.token, BlockedBy: texts(b.s.blockers(t)), Waits: texts(b.s.waits(t)), Blocks: texts(b.s.waiters[t.id]),
 		Metadata: slices.Clone(t.metadata), Worktree: t.worktree, Result: t.result, Failed: b.failed(t), Created: t.created, Updated: t.updated,
 	}
 	if !t.lease.until.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,15 +119,17 @@ func (b *Board) Claim(ctx context.Context, owner, id string) (*Claim, error) {
 func (b *Board) ClaimNext(ctx context.Context, owner string) (*Claim, error) {
 	return b.claim(ctx, owner, func() (*task, error) {
 		var first *task
-		for _, id := range b.s.order {
-			t := b.s.tasks[id]
-			if t.status != Pending && t.status != InProgress || b.open(t, owner) != nil || b.mine(t, owner) || b.failed(t) != "" {
-				continue
-			}
-			if b.offered(t) {
+		for _, t := range b.s.order {
+			switch {
+			case t.status == Completed:
+			case t.status == Pending && t.owner == "" && t.failed == "" && t.lost == 0: // as nearly all are
+				if first == nil && b.s.free(t) {
+					first = t
+				}
+			case t.status != Pending && t.status != InProgress || b.open(t, owner) != nil || b.mine(t, owner) || b.failed(t) != "":
+			case b.offered(t):
 				return t, nil // to this owner, else it would not be open to him
-			}
-			if first == nil {
+			case first == nil:
 				first = t
 			}
 		}
@@ -153,7 +154,7 @@ func (b *Board) claim(ctx context.Context, owner string, choose func() (*task, e
 		if err != nil {
 			return nil, err
 		}
-		c.id, c.Task = t.id, b.shown(t, b.blocks(t.id))
+		c.id, c.Task = t.id, b.shown(t)
 		if b.mine(t, owner) {
 			c.Token = t.token
 			b.hold(owner, t.id, t.token)
@@ -174,27 +175,28 @@ func (b *Board) claim(ctx context.Context, owner string, choose func() (*task, e
 
 // open says why owner cannot claim a task.
 func (b *Board) open(t *task, owner string) error {
-	id := strconv.Itoa(t.id)
-	left := t.lease.end - b.s.elapsed()
+	held := func(offered bool) error {
+		return &HeldError{ID: strconv.Itoa(t.id), Owner: t.owner, Offered: offered, Left: t.lease.end - b.s.elapsed()}
+	}
 	switch t.status {
 	case Completed:
-		return &CompletedError{id, t.owner}
+		return &CompletedError{strconv.Itoa(t.id), t.owner}
 	case InProgress:
 		if b.mine(t, owner) {
 			return nil
 		}
 		if b.live(t) {
-			return &HeldError{ID: id, Owner: t.owner, Left: left}
+			return held(false)
 		}
 	case Pending:
 		if b.offered(t) && !same(t.owner, owner) {
-			return &HeldError{ID: id, Owner: t.owner, Offered: true, Left: left}
+			return held(true)
 		}
 	default:
-		return fmt.Errorf("#%s is %q, which this version does not know", id, t.status)
+		return fmt.Errorf("#%d is %q, which this version does not know", t.id, t.status)
 	}
 	if !b.s.free(t) {
-		return &BlockedError{id, texts(b.s.waits(t))}
+		return &BlockedError{strconv.Itoa(t.id), texts(b.s.waits(t))}
 	}
 	return nil
 }
@@ -291,7 +293,7 @@ func (c *Claim) current() (*task, error) {
 func (b *Board) lost(id int, token int64) error {
 	e := &LostError{ID: strconv.Itoa(id), Token: token, Task: Task{Status: Deleted}}
 	if t := b.s.tasks[id]; t != nil {
-		e.Task = b.shown(t, nil)
+		e.Task = b.shown(t)
 	}
 	return e
 }
@@ -360,12 +362,9 @@ func completed(t *task, owner, result string) *patch {
 
 // freed are the tasks that wait for this one alone.
 func (b *Board) freed(id int) (ids []int) {
-	for _, other := range b.s.order {
+	for _, other := range b.s.waiters[id] {
 		t := b.s.tasks[other]
-		if t.status != Pending || !slices.Contains(t.blockedBy, id) {
-			continue
-		}
-		if waits := b.s.waits(t); len(waits) == 1 && waits[0] == id {
+		if waits := b.s.waits(t); t.status == Pending && len(waits) == 1 && waits[0] == id {
 			ids = append(ids, other)
 		}
 	}
@@ -498,13 +497,12 @@ func (b *Board) renew(ctx context.Context, owner string, lost func(*LostError)) 
 func (b *Board) Reclaim(ctx context.Context) (ids []string, err error) {
 	err = b.update(ctx, "", func(time.Time) (patches []*patch, err error) {
 		ids = nil
-		for _, id := range b.s.order {
-			t := b.s.tasks[id]
+		for _, t := range b.s.order {
 			if t.status == InProgress && b.presence.ended(t.process) {
 				kept := *t
 				kept.lost = 0
 				patches = append(patches, dropped(&kept, Pending).int("lost", int64(t.lost)+1))
-				ids = append(ids, strconv.Itoa(id))
+				ids = append(ids, strconv.Itoa(t.id))
 			}
 		}
 		return patches, nil

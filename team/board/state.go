@@ -21,10 +21,11 @@ type state struct {
 	elapsed func() time.Duration // does not follow a clock that is set
 
 	tasks   map[int]*task
-	order   []int // of their ids
-	last    int   // id that was given
-	n       int64 // number of the last line
-	size    int   // bytes of text
+	order   []*task       // by their ids
+	waiters map[int][]int // of each task, those that wait for it, by ids; also of one that is not there
+	last    int           // id that was given
+	n       int64         // number of the last line
+	size    int           // bytes of text
 	more    fields
 	lines   int // of JSON
 	skipped int // of them, that are none of a board
@@ -157,16 +158,14 @@ func (s *state) set(key []byte, set rawjson.Value, at time.Time) (ok bool) {
 		}
 		t = &task{id: id, status: Pending, created: at}
 		if s.tasks == nil {
-			s.tasks = map[int]*task{}
+			s.tasks, s.waiters = map[int]*task{}, map[int][]int{}
 		}
 		s.tasks[id] = t
-		if i, found := slices.BinarySearch(s.order, id); !found {
-			s.order = slices.Insert(s.order, i, id)
-		}
+		s.order = slices.Insert(s.order, s.place(id), t)
 	} else {
 		s.size -= t.bytes()
 	}
-	renewed, names := false, 0
+	renewed, names, was := false, 0, t.blockedBy
 	for name, val := range set.Fields() {
 		renewed = t.set(string(name), val) || renewed
 		names++
@@ -177,15 +176,40 @@ func (s *state) set(key []byte, set rawjson.Value, at time.Time) (ok bool) {
 	if renewed {
 		s.see(t)
 	}
+	s.relink(id, was, t.blockedBy)
 	if t.status == Deleted {
 		delete(s.tasks, id)
-		if i, found := slices.BinarySearch(s.order, id); found {
-			s.order = slices.Delete(s.order, i, i+1)
-		}
+		i := s.place(id)
+		s.order = slices.Delete(s.order, i, i+1)
+		s.relink(id, t.blockedBy, nil)
 		return true
 	}
 	s.size += t.bytes()
 	return true
+}
+
+// place is where a task is in the order, or is to be.
+func (s *state) place(id int) int {
+	i, _ := slices.BinarySearchFunc(s.order, id, func(t *task, id int) int { return t.id - id })
+	return i
+}
+
+// relink keeps the waiters of those that a task waited for, and waits for now.
+// The lists are in order.
+func (s *state) relink(id int, was, is []int) {
+	if slices.Equal(was, is) {
+		return
+	}
+	for _, by := range was {
+		if i, found := slices.BinarySearch(s.waiters[by], id); found {
+			s.waiters[by] = slices.Delete(s.waiters[by], i, i+1)
+		}
+	}
+	for _, by := range is {
+		if i, found := slices.BinarySearch(s.waiters[by], id); !found {
+			s.waiters[by] = slices.Insert(s.waiters[by], i, id)
+		}
+	}
 }
 
 // see has the lease of a task count from now on. It is over when as much time has
@@ -356,10 +380,9 @@ func (s *state) rewritten() [][]byte {
 		first = append(first, f.value...)
 	}
 	lines := [][]byte{append(first, '}')}
-	for _, id := range s.order {
-		t := s.tasks[id]
+	for _, t := range s.order {
 		b := append(head(s.n, t.updated), `,"tasks":{"`...)
-		b = append(strconv.AppendInt(b, int64(id), 10), `":{`...)
+		b = append(strconv.AppendInt(b, int64(t.id), 10), `":{`...)
 		b = append(append(b, s.whole(t).b...), "}}}"...)
 		lines = append(lines, b)
 	}

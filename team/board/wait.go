@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,30 +65,29 @@ func (b *Board) outlook(owner string) (o Outlook) {
 			o.Next = left
 		}
 	}
-	for _, n := range b.s.order {
-		t := b.s.tasks[n]
-		id := texts([]int{n})
+	for _, t := range b.s.order {
+		n := t.id
 		switch known := t.status == Pending || t.status == InProgress; {
 		case t.status == Completed:
 		case b.live(t):
-			o.Working = append(o.Working, id...)
+			o.Working = append(o.Working, strconv.Itoa(n))
 			ends(t)
 		case !known:
-			o.Failed = append(o.Failed, id...)
+			o.Failed = append(o.Failed, strconv.Itoa(n))
 			why = append(why, fmt.Sprintf("#%d is %q, which this version does not know", n, t.status))
 		case b.failed(t) != "":
-			o.Failed = append(o.Failed, id...)
+			o.Failed = append(o.Failed, strconv.Itoa(n))
 			why = append(why, fmt.Sprintf("#%d has failed: %s", n, b.failed(t)))
 		case !b.s.free(t):
-			o.Blocked = append(o.Blocked, id...)
+			o.Blocked = append(o.Blocked, strconv.Itoa(n))
 			if len(why) < mostWhy {
 				why = append(why, fmt.Sprintf("#%d waits for %s", n, sharps(texts(b.s.waits(t)))))
 			}
 		case b.offered(t) && !same(t.owner, owner):
-			o.Offered = append(o.Offered, id...)
+			o.Offered = append(o.Offered, strconv.Itoa(n))
 			ends(t)
 		default:
-			o.Ready = append(o.Ready, id...)
+			o.Ready = append(o.Ready, strconv.Itoa(n))
 		}
 	}
 	switch {
@@ -154,8 +154,8 @@ func (b *Board) Wait(ctx context.Context, owner string) (Outlook, error) {
 // listen has all who wait be woken when a process is gone that has a task.
 func (b *Board) listen() error {
 	return b.view(func() {
-		for _, id := range b.s.order {
-			if t := b.s.tasks[id]; t.status == InProgress {
+		for _, t := range b.s.order {
+			if t.status == InProgress {
 				b.presence.listen(t.process, b.wake)
 			}
 		}
