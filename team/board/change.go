@@ -274,11 +274,7 @@ func (b *Board) moved(t *task, c *Change, now time.Time) (*patch, error) {
 	if status == "" && t.status == Completed {
 		return nil, fmt.Errorf("#%d is completed; set its status to pending to have it done again", t.id)
 	}
-	p := dropped(t, Pending)
-	if b.live(t) && !mine { // a person takes it away
-		p.int("token", t.token+1)
-	}
-	return b.offer(p, c.Owner, now), nil
+	return b.offer(dropped(t, Pending), c.Owner, now), nil
 }
 
 func (b *Board) offer(p *patch, owner *string, now time.Time) *patch {

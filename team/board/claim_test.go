@@ -474,6 +474,11 @@ func TestKeepRenewsAllThatAnOwnerHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	claim(t, a, "s/other", "3")
+	before := a.Lines()
+	time.Sleep(30 * time.Millisecond)
+	if n := a.Lines(); n != before {
+		t.Errorf("%d lines without need", n-before)
+	}
 	c.add(15 * time.Millisecond)
 	end := task(t, b, "3").Until
 	for _, id := range []string{"1", "2"} {

@@ -223,7 +223,7 @@ func (s *state) see(t *task) {
 		return
 	}
 	left := t.lease.until.Sub(s.wall())
-	t.lease.end = s.elapsed() + max(0, min(left, t.term))
+	t.lease.end = s.elapsed() + max(-mostLease, min(left, t.term))
 }
 
 func (t *task) bytes() int {
