@@ -118,9 +118,10 @@ func (b *Board) Change(ctx context.Context, id string, c Change) (Changed, error
 	if err != nil {
 		return out, err
 	}
-	if out.Task.Status == InProgress && out.Task.Owner == c.By {
+	switch has := out.Task.Status == InProgress && out.Task.Owner == c.By; {
+	case has && c.Status == InProgress:
 		b.hold(c.By, n, out.Task.Token)
-	} else {
+	case !has:
 		b.forget(c.By, n, out.Task.Token)
 	}
 	return out, nil

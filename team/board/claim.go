@@ -405,14 +405,14 @@ func (c *Claim) Hold(ctx context.Context, work func(context.Context) error) erro
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		last := c.b.s.elapsed()
+		last := c.b.opts.Now()
 		c.b.keep(ctx, func() error {
 			err := c.Renew(ctx)
-			now := c.b.s.elapsed()
+			now := c.b.opts.Now()
 			switch {
 			case err == nil:
 				last = now
-			case errors.As(err, new(*LostError)), now-last >= c.b.opts.Lease:
+			case errors.As(err, new(*LostError)), now.Sub(last) >= c.b.opts.Lease:
 				stop(err)
 			}
 			return err

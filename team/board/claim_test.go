@@ -498,3 +498,62 @@ func TestKeepRenewsAllThatAnOwnerHas(t *testing.T) {
 	stop()
 	wg.Wait()
 }
+
+func TestWorkEndsWhenItsClaimCannotBeRenewed(t *testing.T) {
+	c, path := newClock(), fresh(t)
+	a := open(t, path, board.Options{Now: c.now, Lease: 20 * time.Millisecond})
+	create(t, a, "x")
+	held := claim(t, a, "s/a", "1")
+	err := held.Hold(t.Context(), func(ctx context.Context) error {
+		if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Dir(path), nil, 0o600); err != nil { // no folder any more
+			return err
+		}
+		c.add(20 * time.Millisecond)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	if err == nil || errors.As(err, new(*board.LostError)) || !strings.Contains(err.Error(), "tasks.jsonl") {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHoldingATaskAndRewritingTheFileDoNotMeet(t *testing.T) {
+	path := fresh(t)
+	a := open(t, path, board.Options{Lease: 4 * time.Millisecond, Losses: 1000})
+	create(t, a, "x")
+	held := claim(t, a, "s/a", "1")
+	if err := held.Hold(t.Context(), func(ctx context.Context) error {
+		for range 20 {
+			if err := a.Shorten(); err != nil {
+				return err
+			}
+			if _, err := a.Outlook("s/b"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoseLockWasRemovedTakesAnother(t *testing.T) {
+	path := fresh(t)
+	a, b := open(t, path, board.Options{}), open(t, path, board.Options{})
+	create(t, a, "x")
+	create(t, a, "y")
+	claim(t, a, "s/a", "1")
+	if err := os.RemoveAll(filepath.Join(filepath.Dir(path), "tasks.live")); err != nil {
+		t.Fatal(err)
+	}
+	claim(t, a, "s/a", "2")
+	if got := tasks(t, b); !got[0].Lapsed || got[1].Lapsed {
+		t.Errorf("%+v", got)
+	}
+}

@@ -43,8 +43,15 @@ const bellName = ".bell"
 func (p *presence) join() (name string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.f != nil {
+	if p.f != nil && here(p.f) {
 		return p.name, nil
+	}
+	if p.f != nil { // somebody removed it, and we seem to be gone: others may have our tasks
+		p.f.Close()
+		if p.bell != nil {
+			p.bell.Close()
+		}
+		p.f, p.bell, p.name = nil, nil, ""
 	}
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return "", err
@@ -208,10 +215,15 @@ func (p *presence) leave() error {
 	p.heard = nil
 	var err error
 	if p.f != nil {
-		if p.bell != nil {
-			err = errors.Join(p.bell.Close(), os.Remove(p.bell.Name()))
+		for _, f := range []*os.File{p.bell, p.f} {
+			if f == nil {
+				continue
+			}
+			err = errors.Join(err, f.Close())
+			if e := os.Remove(f.Name()); !errors.Is(e, fs.ErrNotExist) { // somebody may have tidied up
+				err = errors.Join(err, e)
+			}
 		}
-		err = errors.Join(err, p.f.Close(), os.Remove(p.f.Name()))
 		p.f, p.bell, p.name = nil, nil, ""
 	}
 	p.mu.Unlock()
