@@ -402,10 +402,9 @@ func (c *Claim) Fail(ctx context.Context, why string) error {
 // be renewed before it ends, the context of work ends with why.
 func (c *Claim) Hold(ctx context.Context, work func(context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
-	kept := make(chan struct{})
+	kept, last := make(chan struct{}), c.b.opts.Now()
 	go func() {
 		defer close(kept)
-		last := c.b.opts.Now()
 		c.b.keep(ctx, func() error {
 			err := c.Renew(ctx)
 			now := c.b.opts.Now()
