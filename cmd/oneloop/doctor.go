@@ -16,8 +16,8 @@ import (
 	"oneloop/workspace"
 )
 
-// diagnosis is what doctor found. Texts about the sandbox, and the JSON, are
-// English.
+// diagnosis is what doctor found. Why a sandbox does not work and what would
+// mend that, and the JSON, are English.
 type diagnosis struct {
 	Version     string          `json:"version"`
 	Go          string          `json:"go"`
@@ -276,7 +276,7 @@ func (p *program) printOffers(d *diagnosis, out io.Writer) {
 			fmt.Fprintf(out, "  "+t.DoctorFails+"\n", o.Backend, tui.Visible(o.Why))
 		}
 		for _, w := range o.Weaker {
-			fmt.Fprintf(out, "    "+t.DoctorWeaker+"\n", tui.Visible(w))
+			fmt.Fprintf(out, "    "+t.DoctorWeaker+"\n", tui.Visible(t.Weakness(w)))
 		}
 		if o.Mend != "" {
 			fmt.Fprintf(out, "    "+t.DoctorMend+"\n", tui.Visible(o.Mend))

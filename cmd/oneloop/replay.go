@@ -126,7 +126,8 @@ func (p *program) verdict(id string, r *trace.Replayed) error {
 	}
 	switch {
 	case r.Differs != nil:
-		return &codeError{exitFailed, fmt.Errorf(p.words.ReplayDiffers, id, r.Differs)}
+		d := r.Differs
+		return &codeError{exitFailed, fmt.Errorf(p.words.ReplayDiffers, id, p.words.Difference(d.Turn, d.Entry, d.Want, d.Got))}
 	case r.Turns == 0:
 		return &codeError{exitFailed, fmt.Errorf(p.words.ReplayNothing, id)}
 	}

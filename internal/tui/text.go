@@ -223,6 +223,9 @@ type Text struct {
 	ReplaySame     string    // session, turns, the numbers of replies and calls
 	ReplayStreams  string    // number of requests
 	ReplayDiffers  string    // session, the difference
+	ReplayAt       string    // turn, entry
+	ReplayAtEnd    string    // turn
+	ReplayCame     string    // where, what the log has, what came
 	ReplayNothing  string    // session
 	ReplayAsks     string    // the model
 	ReplayTable    [9]string // was, is; model, turns, replies, calls, cost, end, answer
@@ -512,7 +515,11 @@ func (x *Text) turnCost(turn, session oneloop.Spend) string {
 func (x *Text) Boundary(b oneloop.Boundary) string {
 	text := fmt.Sprintf(x.CommandsIn, x.isolation(b.In))
 	if len(b.Weaker) > 0 {
-		text += "\n  " + fmt.Sprintf(x.CommandsWeak, strings.Join(b.Weaker, "; "))
+		weaker := make([]string, len(b.Weaker))
+		for i, w := range b.Weaker {
+			weaker[i] = x.Weakness(w)
+		}
+		text += "\n  " + fmt.Sprintf(x.CommandsWeak, strings.Join(weaker, "; "))
 	}
 	return text
 }

@@ -56,7 +56,7 @@ func (h *holder) openFence() (err error) {
 	case h.facts.Landlock < LeastLandlock:
 		return fmt.Errorf("the kernel's Landlock has version %d, and it takes %d", h.facts.Landlock, LeastLandlock)
 	case h.facts.Landlock < signalsKept:
-		h.facts.Weaker = append(h.facts.Weaker, "before Linux 6.12 commands can signal the user's other processes, and so outlive this program")
+		h.facts.Weaker = append(h.facts.Weaker, WithoutSignals)
 	}
 	if h.null, err = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("open /dev/null: %w", err)
@@ -172,3 +172,6 @@ func kill(list []process) {
 		p.signal(unix.SIGKILL)
 	}
 }
+
+// WithoutSignals is what is weaker where Landlock keeps no signals in.
+const WithoutSignals = "before Linux 6.12 commands can signal the user's other processes, and so outlive this program"
