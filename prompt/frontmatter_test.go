@@ -38,6 +38,7 @@ func TestFieldsAndBodyOfAFileAreSeparated(t *testing.T) {
 			fields: prompt.Fields{"a": "[b", "name": "x"}, wrong: "not closed"},
 		{name: "twice", file: "---\nname: a\nname: b\n---\n", fields: prompt.Fields{"name": "a"}, wrong: "line 3: name is there twice"},
 		{name: "no key", file: "---\nhello\nname: a\n---\n", fields: prompt.Fields{"name": "a"}, wrong: "line 2: it is no field"},
+		{name: "tabs in brackets", file: "---\na: [b,\n\tc,\n \td]\nname: a\n---\n", fields: prompt.Fields{"a": []any{"b", "c", "d"}, "name": "a"}},
 		{name: "a tab", file: "---\nm:\n\ta: b\nname: a\n---\n", fields: prompt.Fields{"name": "a"}, wrong: "a tab is no indentation"},
 		{name: "too deep", file: "---\nm: " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\nname: a\n---\n",
 			fields: prompt.Fields{"m": strings.Repeat("[", 40) + strings.Repeat("]", 40), "name": "a"}, wrong: "32 levels"},
@@ -205,7 +206,13 @@ func FuzzFrontmatter(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if !strings.Contains(text, `\'`) && !strings.Contains(text, "---") && !strings.Contains(text, "...") && !strings.Contains(text, ":}") && !strings.Contains(text, ":]") && !strings.ContainsAny(text, "\r\x00%!&*") {
+		// In brackets the library takes any ? for the mark of a key, which YAML
+		// 1.2 does only with a space behind it.
+		flow := strings.Join(strings.Fields(text), "")
+		if strings.Contains(flow, "{?") || strings.Contains(flow, "[?") || strings.Contains(flow, ",?") {
+			return
+		}
+		if !strings.Contains(text, `\'`) && !strings.Contains(text, "---") && !strings.Contains(text, "...") && !strings.Contains(text, ":}") && !strings.Contains(text, ":]") && !strings.Contains(text, ":,") && !strings.ContainsAny(text, "\r\x00%!&*") {
 			agree(t, text)
 		}
 	})

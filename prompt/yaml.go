@@ -53,9 +53,10 @@ func fieldEnd(src string) int {
 
 // yaml reads one field. Columns are counted from the start of a line in bytes.
 type yaml struct {
-	src   string
-	at    int
-	depth int
+	src      string
+	at       int
+	depth    int
+	brackets int // of those, levels of brackets
 }
 
 // field reads key and value. A value that is no YAML is, when it begins beside
@@ -90,7 +91,7 @@ func (y *yaml) field() (key string, value any, err error) {
 func (y *yaml) skip() error {
 	for y.at < len(y.src) {
 		switch c := y.src[y.at]; {
-		case c == '\t' && y.indents() && !blankLine(y.src[y.at:]):
+		case c == '\t' && y.brackets == 0 && y.indents() && !blankLine(y.src[y.at:]):
 			return errors.New("a tab is no indentation")
 		case c == ' ' || c == '\n' || c == '\t':
 			y.at++
@@ -491,7 +492,8 @@ func (y *yaml) flow() (any, error) {
 	if y.depth++; y.depth > mostDepth {
 		return nil, fmt.Errorf("more than %d levels", mostDepth)
 	}
-	defer func() { y.depth-- }()
+	y.brackets++ // in which what a line begins with is no indentation
+	defer func() { y.depth--; y.brackets-- }()
 	isList := y.src[y.at] == '['
 	y.at++
 	list, all := []any{}, map[string]any{}
