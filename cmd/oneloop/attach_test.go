@@ -16,18 +16,6 @@ import (
 	"oneloop/looptest/script"
 )
 
-// puts makes a file in the folder that is worked in.
-func (p *product) puts(name, text string) {
-	p.t.Helper()
-	path := filepath.Join(p.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
 func picture(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -198,6 +198,18 @@ func shell(id, command string) script.Block {
 
 func say(text string) script.Reply { return script.Say(script.Text(text)) }
 
+// puts makes a file in the folder that is worked in.
+func (p *product) puts(name, text string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 func contains(t *testing.T, text string, want ...string) {
 	t.Helper()
 	for _, w := range want {
