@@ -11,7 +11,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,7 +51,8 @@ func TestModelsShowsNoCredentialWhereverItStands(t *testing.T) {
 
 func TestWhatAFileSaysOfAModelReachesTheAPI(t *testing.T) {
 	p := newProduct(t)
-	var got string
+	var mu sync.Mutex
+	var asked string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/api/show") {
 			w.Write([]byte(`{"capabilities":["completion","vision"]}`))
@@ -58,7 +62,9 @@ func TestWhatAFileSaysOfAModelReachesTheAPI(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		got = string(body)
+		mu.Lock()
+		defer mu.Unlock()
+		asked = string(body)
 		w.WriteHeader(http.StatusBadRequest)
 	}))
 	defer server.Close()
@@ -69,7 +75,7 @@ func TestWhatAFileSaysOfAModelReachesTheAPI(t *testing.T) {
 	var blind, sees []string
 	apis := []string{"chat", "responses", "messages", "google", "llama"}
 	for _, api := range apis {
-		blind = append(blind, `{"id":"`+api+`/blind","images":false,"reasoning":false,"efforts":["low"]}`)
+		blind = append(blind, `{"id":"`+api+`/blind","images":false,"reasoning":false}`)
 		sees = append(sees, `{"id":"`+api+`/sees","images":true,"reasoning":true,"efforts":["low"]}`)
 	}
 	if err := os.WriteFile(filepath.Join(filepath.Dir(settings), "models.json"), []byte(`{"models":[`+strings.Join(append(blind, sees...), ",")+`]}`), 0o600); err != nil {
@@ -83,11 +89,15 @@ func TestWhatAFileSaysOfAModelReachesTheAPI(t *testing.T) {
 	for _, api := range apis {
 		for model, seen := range map[string]bool{"blind": false, "sees": true} {
 			p.run("--model", api+"/"+model, "--effort", "low", "--image", "dot.png", "what is this?")
+			mu.Lock()
+			got := asked
+			mu.Unlock()
 			if strings.Contains(got, "iVBORw0KGgo") != seen || strings.Contains(got, "stood here") == seen {
 				t.Errorf("%s/%s was sent %.300s", api, model, got)
 			}
-			if low := strings.ToLower(got); api != "llama" && !(strings.Contains(low, `"low"`) || api == "google" && strings.Contains(low, "thinking")) {
-				t.Errorf("%s/%s was not asked for its effort: %.300s", api, model, got)
+			low := strings.ToLower(got)
+			if effort := strings.Contains(low, `"low"`) || api == "google" && strings.Contains(low, "thinking"); api != "llama" && effort != seen {
+				t.Errorf("%s/%s, asked for an effort: %v: %.300s", api, model, effort, got)
 			}
 		}
 	}
@@ -98,10 +108,16 @@ func TestWhatAFileSaysOfAModelReachesTheAPI(t *testing.T) {
 
 func TestAHintNamesWhatIsSetOfTheProviderThatWasAsked(t *testing.T) {
 	p := newProduct(t)
-	status, body := 401, `{"error":"no"}`
+	var answer atomic.Value
+	answer.Store(`401{"error":"no"}`)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		text := answer.Load().(string)
+		status, err := strconv.Atoi(text[:3])
+		if err != nil {
+			t.Error(err)
+		}
 		w.WriteHeader(status)
-		io.WriteString(w, body)
+		io.WriteString(w, text[3:])
 	}))
 	defer server.Close()
 	p.env = append(p.env, "KEY_OF_MINE=key-of-mine", "DEEPSEEK_API_KEY=key-of-deepseek", "DEEPSEEK_BASE_URL="+server.URL)
@@ -122,9 +138,9 @@ func TestAHintNamesWhatIsSetOfTheProviderThatWasAsked(t *testing.T) {
 	says("mine/m", "(KEY_OF_MINE, providers.mine.baseURL)")
 	says("printed/m", "(providers.printed, providers.printed.baseURL)")
 	says("deepseek/deepseek-v4-pro", "(DEEPSEEK_API_KEY, DEEPSEEK_BASE_URL)")
-	status = 404
+	answer.Store(`404{"error":"no"}`)
 	says("llama/m", "There is no model llama/m")
-	body = "<p>nothing here"
+	answer.Store("404<p>nothing here")
 	says("llama/m", "is not the Ollama API", "providers.llama.baseURL")
 	says("mine/m", "is not the Responses API", "providers.mine.baseURL")
 }
