@@ -10,6 +10,7 @@ import (
 	"oneloop"
 	"oneloop/internal/rawjson"
 	"oneloop/internal/wire"
+	"oneloop/model/catalog"
 )
 
 // responsesEncoder renders the requests of one conversation. The JSON of its
@@ -125,7 +126,7 @@ func (m *Responses) params(p oneloop.Params, emit func(oneloop.Event)) []byte {
 		j = strconv.AppendInt(append(j, `,"max_output_tokens":`...), int64(p.MaxTokens), 10)
 	}
 	effort := p.Effort
-	if effort != "" && m.vendor && !known {
+	if effort != "" && !known && (m.vendor || m.corrected && m.known.Reasoning == catalog.No) {
 		m.effortNotice.Do(func() {
 			emit(oneloop.Notice{Text: fmt.Sprintf("%s is not known to take an effort, so none is asked for", m.name)})
 		})
