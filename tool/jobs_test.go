@@ -397,25 +397,20 @@ func TestOutputIsToldWhileACommandRuns(t *testing.T) {
 	if got := y.ask("TaskOutput", fields{}).Text(); got != "No command was started in the background." {
 		t.Errorf("before: %q", got)
 	}
-	fifo := filepath.Join(t.TempDir(), "go")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+	dir := t.TempDir()
+	goOn := filepath.Join(dir, "go")
+	if err := syscall.Mkfifo(goOn, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	id, file := y.background("printf 'one\\rtwo\\n\\033[31mred\\033[0m\\n'; echo ready > " + fifo + "; read x < " + fifo + "; seq 3000; exit 3")
-	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, so that nobody waits for the other
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	ready := make([]byte, 6)
-	if _, err := f.Read(ready); err != nil {
-		t.Fatal(err)
+	id, file := y.background("printf 'one\\rtwo\\n\\033[31mred\\033[0m\\n'; touch " + dir + "/ready; read x < " + goOn + "; seq 3000; exit 3")
+	for _, err := os.Stat(filepath.Join(dir, "ready")); err != nil; _, err = os.Stat(filepath.Join(dir, "ready")) {
+		time.Sleep(time.Millisecond)
 	}
 	got := y.ask("check_background", fields{"task_id": id}).Text()
 	if !strings.HasPrefix(got, id+" (printf") || !strings.Contains(got, "runs for ") || !strings.Contains(got, file) || !strings.HasSuffix(got, "\ntwo\nred\n") {
 		t.Errorf("while it runs: %q", got)
 	}
-	if _, err := f.WriteString("go\n"); err != nil {
+	if err := os.WriteFile(goOn, []byte("go\n"), 0o600); err != nil { // when it reads
 		t.Fatal(err)
 	}
 	<-y.told
