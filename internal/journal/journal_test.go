@@ -218,6 +218,28 @@ func TestAllSeeTheSame(t *testing.T) {
 	})
 }
 
+// TestAFileThatWasCutIsReadAgain has somebody empty the file in its place.
+func TestAFileThatWasCutIsReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	n := new(numbers)
+	j := journal.New(path, n)
+	defer j.Close()
+	for range 3 {
+		if err := next(t, j, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.View(func() {}); err != nil || len(n.all) > 0 {
+		t.Errorf("of an empty file: %v (%v)", n.all, err)
+	}
+	if err := next(t, j, n); err != nil || !slices.Equal(n.all, []int{1}) {
+		t.Errorf("after that: %v (%v)", n.all, err)
+	}
+}
+
 func TestLinesLongerThanTheBuffer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
 	j := journal.New(path, new(numbers))

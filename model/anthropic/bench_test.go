@@ -2,7 +2,6 @@ package anthropic_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -51,30 +50,6 @@ func sender(tb testing.TB) *anthropic.Model {
 
 func ignore(oneloop.Event) {}
 
-func BenchmarkTurn(b *testing.B) {
-	for _, n := range []int{20, 500, 1000} {
-		b.Run(fmt.Sprint("messages=", n), func(b *testing.B) {
-			m := sender(b)
-			msgs := conversation(n)
-			req := &oneloop.Request{System: []oneloop.Block{&oneloop.Text{Text: "Be brief."}}, Tools: []oneloop.ToolDef{{Name: "Bash"}}, Messages: msgs}
-			m.Generate(b.Context(), req, ignore)
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				msgs = append(msgs, turn(n+i)...)
-				if len(msgs) > n+n/10+20 { // back to where it was, so that the length stays about n
-					b.StopTimer()
-					msgs = conversation(n)
-					req.Messages = msgs
-					m.Generate(b.Context(), req, ignore)
-					b.StartTimer()
-				}
-				req.Messages = msgs
-				m.Generate(b.Context(), req, ignore)
-			}
-		})
-	}
-}
-
 func TestATurnAllocatesTheSameHoweverLongTheConversationIs(t *testing.T) {
 	allocs := func(n int) float64 {
 		m := sender(t)
@@ -98,28 +73,5 @@ func TestATurnAllocatesTheSameHoweverLongTheConversationIs(t *testing.T) {
 	// by the race detector. A single allocation per message would be 1980 more.
 	if long > short+20 {
 		t.Errorf("%v allocations per turn with 2000 messages, %v with 20", long, short)
-	}
-}
-
-func BenchmarkDecode(b *testing.B) {
-	events := []string{start, textStart}
-	for range 2000 {
-		events = append(events, strings.Replace(textDelta, `"ok"`, `"some words of a reply \n"`, 1))
-	}
-	body := sse(append(events, blockStop, end, stop)...)
-	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
-	})}
-	m, err := anthropic.New(anthropic.Config{Key: key, Model: "m", Client: client})
-	if err != nil {
-		b.Fatal(err)
-	}
-	req := hi()
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := m.Generate(b.Context(), req, ignore); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

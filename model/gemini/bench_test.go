@@ -1,9 +1,7 @@
 package gemini_test
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,42 +51,6 @@ func sender(tb testing.TB, size *int) *gemini.Model {
 
 func ignore(oneloop.Event) {}
 
-// BenchmarkTurn sends one more round of a conversation whose request has about
-// 1 MB; BenchmarkCopy moves that many bytes in the same pieces.
-func BenchmarkTurn(b *testing.B) {
-	const n = 1600
-	size := 0
-	m := sender(b, &size)
-	msgs := conversation(n)
-	req := &oneloop.Request{Tools: []oneloop.ToolDef{{Name: "Bash"}}, Messages: msgs}
-	m.Generate(b.Context(), req, ignore)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		msgs = append(msgs, turn(n+i)...)
-		if len(msgs) > n+n/10 { // back to where it was, so that the length stays about n
-			b.StopTimer()
-			msgs = conversation(n)
-			req.Messages = msgs
-			m.Generate(b.Context(), req, ignore)
-			b.StartTimer()
-		}
-		req.Messages = msgs
-		m.Generate(b.Context(), req, ignore)
-	}
-	b.SetBytes(int64(size))
-}
-
-func BenchmarkCopy(b *testing.B) {
-	body := make([]byte, 1<<20)
-	buf := make([]byte, 32<<10)
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		for rest := body; len(rest) > 0; {
-			rest = rest[copy(buf, rest):]
-		}
-	}
-}
-
 func TestATurnAllocatesTheSameHoweverLongTheConversationIs(t *testing.T) {
 	allocs := func(n int) float64 {
 		size := 0
@@ -119,42 +81,6 @@ func TestATurnAllocatesTheSameHoweverLongTheConversationIs(t *testing.T) {
 func deltas(n int) string {
 	one := `{"candidates": [{"content": {"parts": [{"text": "some words of a reply \n"}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 211,"candidatesTokenCount": 18,"totalTokenCount": 249,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 211}],"thoughtsTokenCount": 20},"modelVersion": "gemini-3.1-pro-preview","responseId": "VgCzafjWBa_Qz7IP1KnJoQk"}`
 	return strings.Repeat("data: "+one+"\r\n\r\n", n) + "data: " + done + "\r\n\r\n"
-}
-
-const perStream = 2000
-
-func BenchmarkDecode(b *testing.B) {
-	body := deltas(perStream)
-	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		return answer(r, 200, "text/event-stream", body), nil
-	})}
-	m, err := gemini.New(gemini.Config{Key: key, Model: "gemini-3-pro", Client: client})
-	if err != nil {
-		b.Fatal(err)
-	}
-	req := hi()
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := m.Generate(b.Context(), req, ignore); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(perStream*b.N)/b.Elapsed().Seconds(), "deltas/s")
-}
-
-// BenchmarkLines reads the lines of the same stream and nothing else.
-func BenchmarkLines(b *testing.B) {
-	body := deltas(perStream)
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		for r := bufio.NewReader(strings.NewReader(body)); ; {
-			if _, err := r.ReadSlice('\n'); err == io.EOF {
-				break
-			}
-		}
-	}
-	b.ReportMetric(float64(perStream*b.N)/b.Elapsed().Seconds(), "deltas/s")
 }
 
 func TestADeltaCostsFewAllocations(t *testing.T) {
